@@ -2,10 +2,10 @@
 #include "core/operations/flows.hpp"
 #include "core/quorum/reports.hpp"
 
-#include <algorithm>
-#include <cassert>
 #include <cerrno>
-#include <new>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
 
 // Operations begin, are cancelled and are told to their callers.
@@ -270,7 +270,12 @@ bool coordinator::holds_yet(operation& op) noexcept
 
 void coordinator::on_end(operation& wait, error_code why) noexcept
 {
-    context_.finish(wait, why);
+    wait.error = why;
+    if (why == errc::lost) {
+        scheduler_.finish_loss(wait);
+    } else {
+        scheduler_.finish(wait);
+    }
 }
 
 operation& coordinator::wait_lost(instant now, lease& given)

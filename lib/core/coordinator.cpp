@@ -2,20 +2,14 @@
 
 #include "core/operations/flows.hpp"
 
-#include "base/text.hpp"
-
-#include <boost/system/errc.hpp>
-
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 #include <new>
-#include <string>
+#include <utility>
 
 namespace redlock::core {
 
 using base::instant;
-using base::nanos;
 
 coordinator::coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date)
     : settings_(s),
@@ -44,6 +38,7 @@ coordinator::~coordinator()
             std::exchange(op->frame, nullptr).destroy();
         }
     }
+    assert(context_.frames.in_use() == 0);
 }
 
 // The network.
@@ -225,8 +220,6 @@ void coordinator::on_contact() noexcept
         scheduler_.resume_newcomers();
     }
 }
-
-// The scheduler.
 
 void coordinator::run() noexcept
 {

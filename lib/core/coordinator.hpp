@@ -1,7 +1,9 @@
 #pragma once
 
 #include <redlock/config.hpp>
+#include <redlock/error.hpp>
 #include <redlock/log.hpp>
+#include <redlock/report.hpp>
 #include <redlock/stats.hpp>
 
 #include "base/entropy.hpp"
@@ -25,16 +27,10 @@
 #include "core/scheduler.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
-#include <memory>
-#include <numeric>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace redlock::core {
 
@@ -216,6 +212,7 @@ private:
     rounds rounds_;
     renewals renewals_;
     leases leases_;
+    /// Has the frames of coroutines, which the destructor ends first.
     operation_context context_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "core/label.hpp"
 
+#include <cassert>
 #include <memory>
 #include <new>
 #include <utility>
@@ -109,7 +110,8 @@ void leases::give_back(lease& held) noexcept
 
 void leases::begin_release(lease& held) noexcept
 {
-    static_cast<void>(end_hold(held));
+    [[maybe_unused]] const bool was_last = end_hold(held);
+    assert(was_last);
     end_validity(held.root());
 }
 

@@ -15,6 +15,7 @@ public:
     resource_names(std::string_view one) noexcept : first_(one) {}
     resource_names(const std::string& one) noexcept : first_(one) {}
     resource_names(const char* one) noexcept : first_(one) {}
+    /// `list` is not null.
     resource_names(group list) noexcept
         : first_(list->empty() ? std::string_view{} : list->front()),
           list_(std::move(list))

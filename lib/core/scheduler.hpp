@@ -8,7 +8,6 @@
 #include "core/pool.hpp"
 #include "core/wake_ups.hpp"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -25,7 +24,7 @@ class scheduler {
 public:
     /// A new operation, which is under way. May throw `std::bad_alloc`.
     [[nodiscard]] operation& begin(operation::kind what, report* r);
-    /// The record serves another operation.
+    /// Takes the record back, which serves another operation.
     void end(operation& op) noexcept
     {
         --by_kind_[static_cast<std::size_t>(op.what)];
@@ -82,13 +81,11 @@ public:
         }
     }
 
-    /// The caller of the operation is to be told of its end.
-    void finish(operation& op) noexcept
-    {
-        (op.error == errc::lost && op.what == operation::kind::wait_lost ? losses_ : finished_)
-            .push_back(op);
-    }
-    /// Waits for a loss that has come are told first. Null: there is none.
+    /// The operation has ended; its caller has not been told.
+    void finish(operation& op) noexcept { finished_.push_back(op); }
+    /// The same for a wait for a loss that has come: its caller is told before all others.
+    void finish_loss(operation& op) noexcept { losses_.push_back(op); }
+    /// Null: there is none.
     [[nodiscard]] operation* next_finished() noexcept
     {
         return losses_.empty() ? finished_.pop_front() : losses_.pop_front();

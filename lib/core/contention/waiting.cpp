@@ -2,15 +2,11 @@
 #include "core/quorum/reports.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <new>
 #include <string_view>
 #include <utility>
-
-#include <boost/system/errc.hpp>
 
 // Who of this client may ask the masters for a resource, and who waits for it in line.
 namespace redlock::core {

@@ -6,10 +6,8 @@
 
 #include <boost/system/errc.hpp>
 
-#include <algorithm>
 #include <new>
 #include <optional>
-#include <utility>
 
 namespace redlock::core {
 
@@ -146,10 +144,10 @@ bool succeed(operation_context& c, operation& op, const round& r)
     lease& l = *op.subject;
     l.set_valid_until(end);
     l.is_had = true;
+    c.contention.on_granted(op, r, end);
     if (op.label != nullptr) {
         c.leases.set_label(l, *op.label);
     }
-    c.contention.on_granted(op, r, end);
     fill_report(op, r, c.nodes, c.shared.now);
     if (op.report != nullptr) {
         op.report->holder_ttl.reset();  // of keys that were not in the way

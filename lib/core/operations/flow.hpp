@@ -11,8 +11,8 @@ struct operation_context;
 struct operation;
 
 /**
- * The coroutine of one operation. It runs at once until its first wait, is resumed by the
- * scheduler, and destroys itself at its end. Its frame comes from the pool of the context.
+ * The coroutine of one operation. It runs at once until its first wait, is resumed by
+ * `coordinator::run`, and destroys itself at its end. Its frame comes from the pool of the context.
  */
 struct flow {
     struct promise_type {

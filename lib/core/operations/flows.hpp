@@ -12,8 +12,8 @@
 
 namespace redlock::core {
 
-// The coroutines of operations, one file each. Each ends with a call of
-// `operation_context::finish`. To begin one may throw `std::bad_alloc`.
+// The coroutines of operations, one file each. Each ends with `operation_context::finish`, but an
+// acquire that `run_hold` goes on with. To begin one may throw `std::bad_alloc`.
 
 flow run_acquire(operation_context& c, operation& op);
 flow run_adopt(operation_context& c, operation& op);
@@ -26,7 +26,7 @@ flow run_release(operation_context& c, operation& op);
 /// Begins an acquire that has waited in the queue without a coroutine.
 void start_acquire(operation_context& c, operation& op) noexcept;
 /// The lock was granted, and its validity ended before the caller was told: the acquire goes on, as
-/// after any attempt that was granted too late. False: it was the last attempt.
+/// after any attempt that was granted too late. False: it has ended with `op.error`.
 bool acquire_again(operation_context& c, operation& op) noexcept;
 /// Whether a lock that is valid until `end` is valid for long enough.
 [[nodiscard]] bool is_worth_having(const operation& op, base::instant end,

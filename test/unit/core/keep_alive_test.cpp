@@ -121,6 +121,12 @@ TEST_CASE("each waiter for a loss hears of it when the validity ends", "[core][k
     w.advance(1s);
     CHECK(w.extend(l, 3s).error == errc::lost);
     CHECK(w.wait_lost(l).error == errc::lost);
+    // A loss that came long ago does not go before other completions.
+    core::operation& late = w.core->wait_lost(w.now, l);
+    CHECK(w.core->losses() == 0);
+    REQUIRE(w.core->take_finished(w.now) == &late);
+    CHECK(late.error == errc::lost);
+    w.core->recycle(late);
     w.drop(l);
     w.advance(5s);
     CHECK(w.keys() == 0);
