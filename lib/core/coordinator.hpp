@@ -37,9 +37,9 @@ namespace redlock::core {
 /**
  * The algorithm of one client, without sockets, clocks or threads: all of them are arguments.
  *
- * Operations, bytes and instants go in; bytes to write (`output`), wishes about connections
- * (`to_connect`, `to_close`), finished operations and the next instant of interest come out. `now`
- * never goes backwards and is constant within a call. What comes out is to be collected after every
+ * The engine passes in operations, bytes and instants. After each call it collects the bytes to
+ * write (`output`), the nodes to connect to and to disconnect from (`to_connect`, `to_close`),
+ * finished operations and the next instant. `now` never goes backwards and is constant within a
  * call. The core calls nothing but the log and `config::backoff`.
  *
  * The algorithm is Redlock,
@@ -47,15 +47,15 @@ namespace redlock::core {
  */
 class coordinator final : private round_listener, private renewal_listener, private record_owner {
 public:
-    /// All must outlive the coordinator.
+    /// All arguments must outlive the coordinator.
     coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date);
     coordinator(const coordinator&) = delete;
     coordinator& operator=(const coordinator&) = delete;
     ~coordinator();
 
-    // Operations. Arguments have been validated. Each may throw `std::bad_alloc`; nothing was begun
-    // then. The operation is the caller's until it was taken from take_finished() and given back by
-    // `recycle`.
+    // Operations. The engine has validated the arguments. Each may throw `std::bad_alloc`; no
+    // operation has begun then. An operation is valid until the engine takes it from
+    // take_finished() and calls `recycle`.
     operation& acquire(base::instant now, const resource_names& names, const acquire_options& o);
     operation& adopt(base::instant now, const resource_names& names, const base::owner_token& owner,
                      base::nanos ttl, report* r);
@@ -63,37 +63,39 @@ public:
     /// Takes over the caller's reference to the lease.
     operation& release(base::instant now, lease& l, report* r);
     operation& inspect(base::instant now, std::string_view resource, const inspect_options& o);
-    /// Completes with `lost`, or with `not_held` when the lease is given back or left.
+    /// Completes with `lost`, or with `not_held` when the lease is released or detached.
     operation& wait_lost(base::instant now, lease& l);
     /// The operation completes with `operation_aborted`, unless it is decided already.
     void cancel(base::instant now, operation& op) noexcept;
-    /// The lock object is gone: gives the lease back for nobody. Takes over the caller's reference.
+    /// The lock object is gone: releases the lease, for no caller. Takes over the caller's
+    /// reference.
     void drop(base::instant now, lease& l) noexcept;
-    /// Forgets a lease without giving it back. Takes over the caller's reference.
+    /// Forgets a lease without a release. Takes over the caller's reference.
     void let_go(base::instant now, lease& l) noexcept;
 
-    /// Leases that have ended are lost, and those whose turn it is are renewed. Before anything is
-    /// told: no one may hear of something else first.
+    /// Ends leases whose validity is over, and renews those that are due. The engine calls this
+    /// before it completes other operations, so a loss is reported first.
     void look_after(base::instant now) noexcept;
-    /// Something to tell of a kept lease, the oldest first. False: there is nothing.
+    /// Takes the oldest outcome of a renewal. False: there is none.
     [[nodiscard]] bool take_news(renewal_news& told) noexcept { return renewals_.take_news(told); }
     void forget(const renewal_news& told) noexcept { renewals_.forget(told); }
     [[nodiscard]] std::size_t news() const noexcept { return renewals_.news(); }
 
-    /// To be told to its caller at once: a success whose lease has ended since it was decided, as
-    /// in a process that stood still, is none any more, and an acquire may go on.
+    /// Takes an operation that has ended; the engine must complete it at once. If the lease of a
+    /// success has ended since, as in a process that stood still, the success becomes an error, or
+    /// an acquire goes on.
     [[nodiscard]] operation* take_finished(base::instant now) noexcept;
     [[nodiscard]] std::size_t finished() const noexcept { return scheduler_.finished(); }
-    /// Of those, who waited for a loss that has come: taken before all others.
+    /// Those of them that waited for a loss, which are taken before all others.
     [[nodiscard]] std::size_t losses() const noexcept { return scheduler_.losses(); }
-    /// Begun by callers and not recycled.
+    /// Operations of callers that were not recycled.
     [[nodiscard]] std::size_t operations() const noexcept
     {
         return scheduler_.size() - scheduler_.count_of(operation::kind::renew);
     }
     /// Whether `config::max_in_flight` lets one more begin.
     [[nodiscard]] bool has_room_for(operation::kind what) const noexcept;
-    /// Whether such an acquire is to get a further hold of what its owner has.
+    /// Whether the reentrant owner of such an acquire holds the resources already.
     [[nodiscard]] bool is_had(const resource_names& names, const acquire_options& o) const;
     void recycle(operation& op) noexcept { context_.recycle(op); }
 
@@ -104,24 +106,24 @@ public:
     /// False: the attempt to connect was given up.
     [[nodiscard]] bool on_credentials(base::instant now, unsigned node,
                                       const base::login& given) noexcept;
-    /// TCP is connected to a node that is asked by TLS.
+    /// The TCP connection to a node with TLS is made.
     void on_tls_handshake(unsigned node) noexcept;
     /// Whether the name of the node has addresses that were not tried yet. If this server can't be
     /// used, the client connects to the next one at once.
     void note_other_addresses(unsigned node, bool has_some) noexcept;
-    /// Whether a connection to the node was in use since the last call, and its server was fit.
+    /// Whether a connection to the node that was ready has ended since the last call.
     [[nodiscard]] bool take_was_useful(unsigned node) noexcept;
     void on_connected(base::instant now, unsigned node) noexcept;
     void on_bytes(base::instant now, unsigned node, std::string_view bytes) noexcept;
     void on_closed(base::instant now, unsigned node, std::string_view reason) noexcept;
     void on_time(base::instant now) noexcept;
-    /// Operations other than releases end with `closed`; what is owed goes on going out.
+    /// Ends all operations but releases with `closed`. Pending releases are still sent.
     void close(base::instant now) noexcept;
-    /// All operations end with `closed`, no connection is made any more.
+    /// Ends all operations with `closed`. The client makes no further connection.
     void stop(base::instant now) noexcept;
 
     [[nodiscard]] base::instant next_deadline() const noexcept;
-    /// Somebody is to hear when a lease ends.
+    /// Whether a caller waits for the end of a lease, or a lease is kept alive.
     [[nodiscard]] bool looks_after_leases() const noexcept { return !renewals_.empty(); }
     [[nodiscard]] node_mask take_to_connect() noexcept
     {
@@ -133,13 +135,13 @@ public:
     {
         return !nodes_[node]->out().empty();
     }
-    /// What is to be written to a node next; the caller leaves an empty string. What it takes
-    /// counts as buffered until on_written.
+    /// The bytes to write to a node next. The engine takes them and leaves an empty string. They
+    /// count as buffered until on_written.
     [[nodiscard]] std::string& take_output(unsigned node) noexcept
     {
         return nodes_[node]->out().take();
     }
-    /// `used` is what was taken, emptied and overwritten; it serves again.
+    /// `used`: the string that was taken, emptied and overwritten, for further bytes.
     void on_written(unsigned node, std::string used = {}) noexcept
     {
         nodes_[node]->out().on_written(std::move(used));
@@ -150,14 +152,14 @@ public:
     }
 
     [[nodiscard]] const contention& waiters() const noexcept { return contention_; }
-    /// Of every kind: none, when nothing is held, owed, wanted or told.
+    /// Records of every kind. None, if there are no locks, operations and pending releases.
     [[nodiscard]] std::size_t records_in_use() const noexcept
     {
         return leases_.size() + rounds_.records_in_use() + scheduler_.size() +
                shared_.pending_releases.in_use() + renewals_.records_in_use() +
                contention_.queues() + context_.frames.in_use();
     }
-    /// Nothing that could still be given back is under way.
+    /// Whether no release is under way or about to be sent.
     [[nodiscard]] bool is_quiet() const noexcept;
     [[nodiscard]] redlock::stats snapshot() const noexcept;
     [[nodiscard]] const base::settings& settings() const noexcept { return settings_; }

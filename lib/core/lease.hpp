@@ -21,96 +21,94 @@ struct operation;
 using group = std::shared_ptr<const std::vector<std::string>>;
 
 /**
- * One owner token and the keys that hold it: an attempt, which becomes a held lock or is given
- * back.
+ * One owner token and the keys that hold it: an attempt, which becomes a held lock or is released.
  *
- * Counted by everything that may still speak of the keys: the lock object, its operations, and
+ * Everything that may still need the keys has a reference: the lock object, its operations, and
  * every command without an answer. Of a held lease `resource`, `group`, `within`, `token`,
  * `fencing_token`, `valid_until` and `granted` may be read on any thread.
  */
 struct lease {
-    /// Without the key prefix; of several the first.
+    /// The resource without the key prefix; among several, the first.
     std::string resource;
-    /// All of them, where there are several.
+    /// All resources, if there are several; null: there is one.
     core::group group;
     base::owner_token token;
-    /// What the keys beside those of the lock hold to name the holder, behind a `label_tie`. Set
-    /// once the lock is had; null: nothing.
+    /// The value of the keys that name the holder: a `label_tie` and the label. Set when the lock
+    /// is granted; null: none.
     std::unique_ptr<const std::string> label;
     base::nanos ttl{};
 
-    /// Before the first byte of the SET, or of the last extend that was renewed.
+    /// The instant before the first byte of the SET, or of the last extend that succeeded.
     base::instant t0{};
 
-    /// When the last key may be gone at the latest, if every command sent so far was executed in
-    /// time.
+    /// The latest end of a key, if the nodes have executed every command in time.
     base::instant keys_end{};
 
-    /// Until when the keys were asked to live by what a majority confirmed.
+    /// The end of the keys that the client asked for and a majority confirmed.
     base::instant asked_until{};
 
-    /// Nodes whose connection was given the SET; no other node can have the key.
+    /// The nodes to which the SET was written. No other node can have the key.
     node_mask asked = 0;
-    /// Of those, the nodes whose answer to the SET was read: nothing of it is under way any more.
+    /// Those of them whose answer to the SET was read.
     node_mask answered = 0;
-    /// Nodes that granted the key, late ones too; atomic for the same reason as the validity.
+    /// The nodes that granted the key, also too late. Atomic, since a lock may be asked on any
+    /// thread.
     std::atomic<node_mask> granted{0};
 
-    /// Of those, under the restart guard, the nodes that were shown to be admitted behind the
-    /// grant: the only ones whose extends count without that.
+    /// Under the restart guard, those of them that have proved after the grant that they are
+    /// admitted. Only their extends count without another proof.
     node_mask counted = 0;
 
-    /// Greater than that of every lease whose token was known when this one was begun; zero: none.
-    /// Set once, before the lease is anybody's.
+    /// Greater than every token that was agreed on before this attempt began; zero: none. Set once,
+    /// before a caller has the lease.
     std::uint64_t fencing_token = 0;
 
-    /// Another client set the keys: any node may hold one.
+    /// The lease was adopted: another client set the keys, and any node may have one.
     bool adopted = false;
-    /// A majority was seen to be without the key. Final.
+    /// The lease was lost: its validity has ended, or a majority does not have the key. Final.
     bool lost = false;
-    /// Releases are queued or owed; nobody believes in the lease any more.
+    /// The client has begun to release the keys. The lease is not valid any more.
     bool given_back = false;
 
     /// This record's own hold has ended.
     bool is_hold_over = false;
-    /// It was detached, which any thread may do: what is on the nodes is somebody else's.
+    /// The lease was detached, on any thread. The keys on the nodes are not this client's any more.
     std::atomic<bool> left = false;
-    /// The one of its client that has the resource, or asks for it: see `line`.
+    /// The lease leads its resource within the client: see `line`.
     bool leads = false;
-    /// It was had: from the success of its acquire on.
+    /// The lease was granted.
     bool is_had = false;
-    /// That it is over has counted among the turns of its client.
+    /// The end of the lease has been counted as a turn of the client.
     bool is_counted = false;
 
-    /// How often it is held, by this record and those within it.
+    /// The number of holds: of this record and of those within it.
     std::uint32_t holds = 1;
     std::uint32_t references = 0;
-    /// A further hold of another lease: nothing of it is on the nodes. Counted.
+    /// The lease that this record is a further hold of; such a record has no keys. Counted.
     lease* within = nullptr;
-    /// On whose behalf it is held, as `holdings` knows it; null: nobody's in particular.
+    /// The reentrant owner, as `holdings` knows it; null: none.
     const char* held_by = nullptr;
 
-    /// Who looks after it, if it is held and anybody does. Of records within another only that
-    /// one's counts.
+    /// The renewals and waits of a held lease; null: none. Only those of the root count.
     core::renewal* renewal = nullptr;
 
-    /// Of the resource, or the first of several, for tables.
+    /// The hash of the resource, or of the first of several.
     std::uint64_t resource_hash = 0;
-    /// Whose attempts it serves, while it leads and is not had yet.
+    /// The acquire whose attempts use the lease, while it leads and is not granted.
     operation* sought_by = nullptr;
-    /// The next one in its chain of `leading`.
+    /// The next lease in its chain of `leading`.
     lease* next_leading = nullptr;
-    /// Who stands behind it; null: nobody does.
+    /// The queue of the waiters for the resource; null: there is none.
     core::line* line = nullptr;
 
-    /// For whoever has to leave the lease and cannot say so at once: the one that was left before.
+    /// The next lease in the list of those that were detached on other threads.
     lease* left_before = nullptr;
 
-    /// The first nanosecond at which the lock is no longer believed in; atomic, since a lock may be
-    /// asked on any thread.
+    /// The first nanosecond at which the lock is not valid. Atomic, since a lock may be asked on
+    /// any thread.
     std::atomic<std::int64_t> valid_until_ns{0};
 
-    /// What is on the nodes.
+    /// The lease whose keys are on the nodes.
     [[nodiscard]] lease& root() noexcept { return within != nullptr ? *within : *this; }
     [[nodiscard]] const lease& root() const noexcept { return within != nullptr ? *within : *this; }
 

@@ -25,11 +25,12 @@ struct in_company;
 struct renewal;
 struct line;
 
-/// The end of a key that has none, that nobody told, or that the client kept alive itself since.
+/// The end of a key that has no ttl, whose ttl no node returned, or that this client has extended
+/// since.
 inline constexpr base::instant unknown_end = base::instant::max();
 
-/// One thing a caller waits for: what was asked, the flow that does it, and what came of it. A wait
-/// for a loss has no coroutine: the renewals end it.
+/// An operation that a caller waits for: its arguments, its coroutine and its result. A wait for a
+/// loss has no coroutine: the renewals end it.
 struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook<in_company> {
     enum class kind : std::uint8_t {
         acquire,
@@ -38,105 +39,106 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
         release,
         inspect,
         wait_lost,
-        renew,  ///< no caller's, but begun by the coordinator itself
+        renew,  ///< begun by the client, for no caller
     };
     static constexpr std::size_t kinds = 7;
 
-    // What was asked.
+    // The arguments.
     kind what = kind::acquire;
-    /// The key and its owner; for an acquire the present attempt. Counted.
+    /// The lease; for an acquire, that of the present attempt. Counted.
     lease* subject = nullptr;
     base::nanos ttl{};
     base::nanos min_validity{};
-    /// When it was begun.
+    /// The instant at which the operation began.
     base::instant since{};
-    /// No attempt begins, and no wait lasts, beyond this.
+    /// No attempt begins after this, and no wait goes on.
     base::instant deadline{};
     std::uint32_t attempts_left = 1;
-    /// Of an acquire: empty, if it waits through every outage that may end.
+    /// For an acquire; empty: the acquire waits however long an outage lasts.
     std::optional<base::nanos> max_outage;
     bool fencing = false;
-    /// Of an inspect: ends no sooner than each node has said something or has failed.
+    /// For an inspect: it does not end before each node has answered or failed.
     bool every_node = false;
-    /// Of an acquire: on whose behalf.
+    /// The reentrant owner of an acquire; null: it has none.
     std::shared_ptr<const char> owner;
-    /// Of an acquire: what others are to know about the holder; null: nothing.
+    /// The label that names the holder of an acquire to others; null: none.
     std::unique_ptr<const std::string> label;
     redlock::report* report = nullptr;
-    /// Another one each time the record is used.
+    /// Differs each time the record is used.
     std::uint64_t serial = 0;
-    /// The caller's own; never looked at here.
+    /// The engine's; the core does not read it.
     void* user = nullptr;
 
-    // How it goes.
+    // The state.
     std::coroutine_handle<> frame;
     std::uint32_t attempts_made = 0;
-    /// How it is to end, by its caller's wish or the end of the client; empty: as it may.
+    /// The error with which the caller or the end of the client ends the operation; empty: none.
     error_code cancelled;
-    /// Stands in the queue of those who wait for the first connections.
+    /// The acquire waits for the first connections.
     bool is_newcomer = false;
-    /// Of an acquire: the line it stands in, if it does; it has no flow then, unless it had made an
-    /// attempt before.
+    /// The wait queue in which the acquire is; null: none. Before its first attempt, an acquire in
+    /// a queue has no coroutine.
     core::line* in_line = nullptr;
-    /// It asks right behind what gives the resource back, where nobody else can come in between.
+    /// The acquire asks directly after the release, so no other client can come between.
     bool is_next = false;
-    /// It has let other clients go first.
+    /// The acquire has let other clients go first.
     bool has_rested = false;
     /// A notification has led to the present attempt.
     bool was_woken = false;
     /// More than one attempt was asked for.
     bool may_wait = false;
-    /// Pauses between two attempts.
+    /// The acquire waits between two attempts.
     bool may_be_roused = false;
-    /// What may have been in the way of its attempt was given back by its own client meanwhile.
+    /// This client has released the key that may have been in the way of the attempt.
     bool was_roused = false;
-    /// The server has told that the key which was in its way has gone.
+    /// A notification said that the key in the way has gone.
     bool is_woken = false;
-    /// It looked for a key that had gone already, and has not seen one since.
+    /// The acquire asked for a notification about a key that had gone already, and has seen no key
+    /// since.
     bool is_rushed = false;
-    /// Pauses until then, unless it is told something; its deadline may come before.
+    /// The end of the wait without a notification; the deadline may come before.
     base::instant looks_at{};
-    /// Goes on with the pause of one that led before it and left.
+    /// The acquire goes on with the wait of a leader that ended.
     bool is_heir = false;
-    /// A node was asked to tell when the key goes, and has not answered.
+    /// A node was asked for a notification, and has not answered.
     bool is_watch_asked = false;
-    /// The node that is to tell so.
+    /// The node that will send a notification when the key goes.
     node_mask watches = 0;
-    /// How often it was woken and refused.
+    /// How many attempts after a notification were refused.
     std::uint32_t refusals = 0;
-    /// Of several resources the one that is in its way, counted from one.
+    /// Among several resources, the number of the one that is in the way, from one.
     unsigned held = 0;
-    /// Until when the key that is in its way lives, by what was said last, if nothing happens that
-    /// is to be told; or `unknown_end`.
+    /// The end of the key in the way by the last answer, if no notification comes; or
+    /// `unknown_end`.
     base::instant refused_until{};
-    /// It may as well be so much sooner: what the answer took.
+    /// The time that this answer took: the key may end earlier by as much.
     base::nanos refused_within{};
-    /// When that was said.
+    /// The instant of this answer.
     base::instant refused_at{};
-    /// The node that was to tell, where it looks since nothing was told.
+    /// The node from which a poll learns whether a notification was missed.
     node_mask looked_at = 0;
-    /// So many looks have to find nothing that was to be told until it rests as it did before.
+    /// The number of polls that must miss no notification until the acquire relies on them again.
     std::uint8_t doubts = 0;
-    /// Stands among those that watch the resource as one of several.
+    /// The acquire is in the list of those of several resources.
     bool is_listed = false;
-    /// How many stood in front of it when it began to wait.
+    /// The number of waiters before the acquire when it began to wait.
     std::size_t queue_position = 0;
-    /// Of an acquire that is to be kept alive: for when it is had. Of a wait or a renewal: whose
-    /// it is, null once it need not care.
+    /// The renewals of the lock that a kept-alive acquire gets; those to which a wait or a renewal
+    /// belongs, or null once it was abandoned.
     core::renewal* renewal = nullptr;
 
-    // What came of it. After a successful acquire or adopt the `subject` is the held lease.
+    // The result. After a successful acquire or adopt the `subject` is the held lease.
     error_code error;
     release_result released = release_result::not_held;
     redlock::inspection inspection;
 };
 
-/// Operations whose flow is to run on, or which are finished.
+/// Operations whose coroutine can go on, or which have ended.
 using operation_queue = list<operation, in_queue>;
-/// Those that wait for the same: of one owner in line, or of several resources that one is in the
-/// way of. None stands in both.
+/// Acquires that wait for the same: those of one reentrant owner in a queue, or those of several
+/// resources that one resource is in the way of. No acquire is in both.
 using company = list<operation, in_company>;
-/// All operations begun and not completed.
+/// All operations that began and have not completed.
 using operation_list = list<operation, in_flight>;
 
 }  // namespace redlock::core

@@ -19,13 +19,13 @@ namespace redlock::core {
 struct operation;
 struct in_deadline_order;
 
-/// What a report or an inspection wants to know of each node. Kept only when somebody asked.
+/// The answer of each node, for a report or an inspection. Kept only if the caller wants one.
 struct round_details {
     /// As PTTL has it.
     static constexpr std::chrono::milliseconds no_ttl{-1};
 
     struct of_node {
-        /// Its vote, and why it is none.
+        /// The vote of the node; `error` is the reason if it has failed.
         node_outcome outcome = node_outcome::undecided;
         base::nanos elapsed{};
         std::string error;
@@ -33,19 +33,19 @@ struct round_details {
         std::string owner;
         /// The value of the key beside it that holds the holder's label.
         std::string label;
-        /// The remaining ttl as read behind a refused SET or by an inspect, or `no_ttl`; any other
-        /// negative one: no key.
+        /// The remaining ttl that an inspect, or a command after a refused SET, has read; or
+        /// `no_ttl`. Any other negative value: there is no key.
         std::optional<std::chrono::milliseconds> ttl;
         bool foreign_kind = false;
         /// The key beside it holds something else than a label.
         bool foreign_label = false;
-        /// Of several resources the one that the node refused, counted from one.
+        /// Among several resources, the number of the one that the node refused, from one.
         unsigned held = 0;
     };
     std::array<of_node, max_nodes> nodes;
 };
 
-/// What a round asks the nodes for.
+/// The kinds of rounds.
 enum class round_kind : std::uint8_t {
     set,      ///< one resource
     take,     ///< several resources
@@ -62,10 +62,10 @@ enum class round_kind : std::uint8_t {
 }
 
 /**
- * One command to all nodes and what they said: the unit of voting.
+ * One command to all nodes, and their votes.
  *
- * It outlives the operation that began it until the last node answered or its connection was lost,
- * so that a late reply finds its place.
+ * A round outlives its operation until each node has answered or its connection was lost. So a late
+ * reply finds its round.
  */
 struct round : list_hook<in_deadline_order> {
     lease* of = nullptr;
@@ -74,56 +74,59 @@ struct round : list_hook<in_deadline_order> {
     votes tally;
 
     round_kind what = round_kind::set;
-    /// Of an attempt for one resource: each node that refuses also returns the holder's ttl.
+    /// For an attempt for one resource: each node that refuses also returns the holder's ttl.
     bool asks_ttl = false;
-    /// Decided, or given up by its operation: late votes change nothing but what is known of the
-    /// nodes.
+    /// The round was decided, or its operation does not wait for it. A late vote changes only what
+    /// is known of its node.
     bool closed = false;
-    /// Of an inspect: there is no verdict before the last vote.
+    /// For an inspect: there is no verdict before the last vote.
     bool every_node = false;
-    /// Of an attempt: whoever refuses is asked for the holder's label. An extend asks
-    /// for the label of an adopted lock.
+    /// An attempt asks each node that refuses for the holder's label. An extend asks for the label
+    /// of an adopted lock.
     bool asks_label = false;
     /// Commands without an answer, pending releases, and the operation.
     std::uint32_t references = 0;
 
-    /// Nodes that are being connected to; they are asked if they become ready before the deadline.
+    /// Nodes that the client is connecting to. It asks them if they become ready before the
+    /// deadline.
     node_mask parked = 0;
 
-    /// The one node that is asked first, and the others only if it does not refuse; none: all are
-    /// asked at once.
+    /// The node that is asked first: the client asks the others only if it does not refuse. Zero:
+    /// all nodes are asked at once.
     node_mask gate = 0;
 
-    /// Nodes that granted, and have yet to show that they are admitted.
+    /// Nodes that granted, and must still prove that they are admitted.
     node_mask awaits_proof = 0;
 
-    /// Nodes that set the key, whether their vote is in or waits for the counter behind it.
+    /// Nodes that set the key. Their vote may still wait for the counter.
     node_mask keyed = 0;
 
-    /// Nodes to which the script went a second time, without the command to watch the key.
+    /// Nodes to which the client sent the script a second time, without the request for a
+    /// notification.
     node_mask sent_again = 0;
 
-    /// Of several resources the one that was refused last, counted from one.
+    /// Among several resources, the number of the one that was refused last, from one.
     unsigned held = 0;
 
-    /// What the nodes' counters say; null where no fencing token is asked for, and of a raise.
+    /// The fencing counters of the nodes; null for an attempt without a token, and for an
+    /// alignment.
     fencing_votes* fencing = nullptr;
-    /// Of an attempt: its raise under way, which its late grants join. Of a raise: its attempt,
-    /// counted.
+    /// For an attempt, the alignment under way, which late grants join. For an alignment, its
+    /// attempt, counted.
     round* partner = nullptr;
-    /// Of a raise: where to; 0 while there is nothing to aim at.
+    /// The value of an alignment; 0 while there is none.
     std::int64_t target = 0;
 
-    /// Who waits for the verdict; null when nobody does (any more).
+    /// The operation that waits for the verdict; null: none does.
     operation* waiter = nullptr;
     round_details* details = nullptr;
-    /// What an extend sends.
+    /// The ttl that an extend sends.
     base::nanos ttl{};
-    /// The remaining ttl of the holder with the shortest one, as far as asked.
+    /// The shortest remaining ttl that a node returned.
     std::optional<std::chrono::milliseconds> holder_ttl;
 
-    /// A node that has answered the attempt, has not set the key and has not voted, has refused:
-    /// only the holder's ttl or label is yet to come.
+    /// Whether the node has answered the attempt without setting the key, and has not voted: it has
+    /// refused, and only the holder's ttl or label is still to come.
     [[nodiscard]] bool refused_itself(unsigned node) const noexcept
     {
         return (asks_ttl || what == round_kind::take) && (of->answered & bit(node)) != 0 &&

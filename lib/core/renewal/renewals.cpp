@@ -15,24 +15,23 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Renewals under way at one time, which bounds their memory and what a node is sent at once, as
-/// after the program stood still. With nodes that are as slow as they may be it is enough to renew
-/// 80 000 locks a second.
+/// Most renewals under way at one time. It bounds their memory, and the commands that a node gets
+/// at once after the program stood still. Even with nodes that answer as late as they may, the
+/// client can renew 80 000 locks a second.
 constexpr std::size_t most_renewals = 4096;
 
-/// Long enough for many of very many locks, and not noticed by any of them.
+/// Renewals are due on multiples of this time or less, so that many of them share a write.
 constexpr nanos longest_beat = milliseconds{10};
 
-/// Between two renewals of one lock, whatever becomes of the first.
+/// The least time between two renewals of one lock.
 constexpr nanos least_spacing = milliseconds{1};
 
 }  // namespace
 
-/// Of a lease that is valid until `end`: behind a quarter to a third of the ttl, as if it had been
-/// had for that ttl, which leaves time to try twice more. When its keys end says nothing: after an
-/// extend for much longer that is later than `end` by the drift of all that time. Drawn anew for
-/// every renewal, so that many locks that were taken at one time are soon not renewed at one time;
-/// and then on a beat, as those that share one share a write.
+/// The next renewal of a lease that is valid until `end`: after a quarter to a third of the ttl,
+/// which leaves time for two more tries. The end of the keys is no measure: after an extend for
+/// much longer it is later than `end` by the drift of all that time. The time is random for each
+/// renewal, so that locks which were taken together are soon renewed apart.
 instant renewals::next_renewal(instant end, nanos ttl) noexcept
 {
     const instant begun = end - settings_.validity(ttl);
@@ -41,7 +40,7 @@ instant renewals::next_renewal(instant end, nanos ttl) noexcept
     return when - when.time_since_epoch() % beat;
 }
 
-/// Behind one that failed. There is validity left for some of these.
+/// Short enough for several tries while the lease is valid.
 nanos renewals::spacing(nanos ttl) noexcept
 {
     return std::max(ttl / 24 + shared_.random_below(ttl / 24), least_spacing);
@@ -66,7 +65,6 @@ renewal& renewals::create()
     return k;
 }
 
-/// Looks after a held lease from here on.
 void renewals::begin(renewal& k, lease& l) noexcept
 {
     ++l.references;
@@ -75,13 +73,13 @@ void renewals::begin(renewal& k, lease& l) noexcept
     rest(k);
 }
 
-/// Its renewal is under way, or waits for its turn.
+/// Whether a renewal is under way, or waits in the queue.
 bool renewals::has_asked(renewal& k) noexcept
 {
     return k.asking != nullptr || static_cast<list_hook<in_turn>&>(k).is_linked();
 }
 
-/// Until there is something to do for it.
+/// Waits for the next renewal or the end of the validity.
 void renewals::rest(renewal& k) noexcept
 {
     const instant end = k.of->valid_until();
@@ -89,8 +87,6 @@ void renewals::rest(renewal& k) noexcept
     watched_.set(k, has_asked(k) ? end : std::min(k.next_renewal, end));
 }
 
-/// Why it ends is told to those who wait for it: what ended before somebody ended it is lost. Does
-/// nothing when nobody looks after the lease.
 void renewals::end(lease& l, error_code why) noexcept
 {
     renewal* const k = std::exchange(l.renewal, nullptr);
@@ -137,7 +133,7 @@ void renewals::leave_turn(renewal& k) noexcept
     }
 }
 
-/// What there was to tell is of what nobody keeps any more.
+/// Drops an outcome that was not reported.
 void renewals::leave_news(renewal& k) noexcept
 {
     if (static_cast<list_hook<in_news>&>(k).is_linked()) {
@@ -163,7 +159,7 @@ void renewals::end_keeping(renewal& k, error_code why) noexcept
     }
 }
 
-/// Of all leases: those that are still held are left to expire.
+/// Leases that are still held expire by themselves.
 void renewals::end_all(error_code why) noexcept
 {
     while (!watched_.empty()) {
@@ -182,7 +178,7 @@ void renewals::forget_unless_news(renewal& k) noexcept
 
 // What is due.
 
-/// First what is lost, then what is to be renewed.
+/// Losses come first, so that no caller hears of a renewal before.
 void renewals::on_time() noexcept
 {
     while (sleeper* s = watched_.due(shared_.now)) {
@@ -199,7 +195,7 @@ void renewals::on_time() noexcept
     }
 }
 
-/// Those that are due, as many as may be under way. False: there was nothing to do.
+/// False: no renewal could begin.
 bool renewals::begin_due() noexcept
 {
     bool any = false;
@@ -278,7 +274,7 @@ bool renewals::remove_waiter(operation& op) noexcept
     return true;
 }
 
-/// What was not told yet of the same lock is out of date.
+/// An outcome of the same lock that was not reported is out of date.
 void renewals::announce(renewal& k, renewal_outcome what) noexcept
 {
     if (!settings_.on_renewal) {
