@@ -309,6 +309,8 @@ TEST_CASE("the restart guard keeps a restarted node out", "[testing]")
     t.settings.restart_guard = guard_config{.max_ttl = for_ever, .admit_new_nodes = true};
     t.start();
     CHECK(t.acquire("one", patient()).first == error_code{});
+    // A new node that loses its connection before it is admitted must wait like a restarted one.
+    t.until([&] { return t.locks->stats().nodes_quarantined == 0; });
     t.nodes[0].disconnect();
     t.until([&] { return t.nodes[0].count("HELLO") >= 2; });
     t.become_ready(3);
