@@ -57,7 +57,7 @@ void coordinator::start(instant now) noexcept
                      "marker count as new"});
     }
     for (auto& n : nodes_) {
-        n->connect();
+        n->connection().begin();
     }
     availability_.on_connection();
 }
@@ -67,9 +67,9 @@ template <class Step>
 void coordinator::step_or_break_off(unsigned index, Step step) noexcept
 {
     try {
-        step(*nodes_[index]);
+        step(nodes_[index]->connection());
     } catch (const std::bad_alloc&) {
-        nodes_[index]->break_off("out of memory");
+        nodes_[index]->connection().break_off("out of memory");
     }
 }
 
@@ -77,44 +77,44 @@ bool coordinator::on_credentials(instant now, unsigned index, const base::login&
 {
     shared_.now = now;
     bool goes_on = false;
-    step_or_break_off(index, [&](node& n) { goes_on = n.on_credentials(given); });
+    step_or_break_off(index, [&](connection& c) { goes_on = c.on_credentials(given); });
     run();
     return goes_on;
 }
 
 void coordinator::note_other_addresses(unsigned index, bool has_some) noexcept
 {
-    nodes_[index]->note_other_addresses(has_some);
+    nodes_[index]->connection().note_other_addresses(has_some);
 }
 
 bool coordinator::take_was_useful(unsigned index) noexcept
 {
-    return nodes_[index]->take_was_useful();
+    return nodes_[index]->connection().take_was_useful();
 }
 
 void coordinator::on_tls_handshake(unsigned index) noexcept
 {
-    nodes_[index]->on_tls_handshake();
+    nodes_[index]->connection().on_tls_handshake();
 }
 
 void coordinator::on_connected(instant now, unsigned index) noexcept
 {
     shared_.now = now;
-    step_or_break_off(index, [&](node& n) { n.on_connected(); });
+    step_or_break_off(index, [](connection& c) { c.on_connected(); });
     run();
 }
 
 void coordinator::on_bytes(instant now, unsigned index, std::string_view bytes) noexcept
 {
     shared_.now = now;
-    step_or_break_off(index, [&](node& n) { n.on_bytes(bytes); });
+    step_or_break_off(index, [&](connection& c) { c.on_bytes(bytes); });
     run();
 }
 
 void coordinator::on_closed(instant now, unsigned index, std::string_view reason) noexcept
 {
     shared_.now = now;
-    nodes_[index]->on_closed(reason);
+    nodes_[index]->connection().on_closed(reason);
     run();
 }
 
@@ -132,7 +132,7 @@ void coordinator::on_time(instant now) noexcept
     rounds_.on_time();
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         if (nodes_[i]->wake_up() <= now) {
-            step_or_break_off(i, [](node& n) { n.on_time(); });
+            step_or_break_off(i, [](connection& c) { c.on_time(); });
         }
     }
     while (operation* op = scheduler_.due(now)) {
@@ -243,7 +243,7 @@ stats coordinator::snapshot() const noexcept
     s.leases = leases_.size();
     for (const auto& n : nodes_) {
         s.nodes_ready += n->is_ready() ? 1u : 0u;
-        s.nodes_connecting += !shared_.stopped && n->is_connecting() ? 1u : 0u;
+        s.nodes_connecting += !shared_.stopped && n->connection().is_settling() ? 1u : 0u;
         s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
         s.unanswered += n->unanswered();
         s.pending_releases += n->pending_releases();

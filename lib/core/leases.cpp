@@ -99,7 +99,7 @@ void leases::give_back(lease& held) noexcept
     end_validity(l);
     encoded_row same;
     for (auto& n : nodes_) {
-        n->give_back(l, same);
+        n->send_background_release(l, same);
     }
     drop_label(l);
     if (l.is_had) {
@@ -164,7 +164,7 @@ void leases::send_label(const lease& l) noexcept
     }
     try {
         for (const auto& n : nodes_) {
-            n->set_label(l);
+            n->store_label(l);
         }
     } catch (const std::bad_alloc&) {
         return;

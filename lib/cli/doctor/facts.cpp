@@ -2,7 +2,8 @@
 
 #include "base/text.hpp"
 #include "cli/doctor/words.hpp"
-#include "core/node/guard.hpp"
+#include "core/node/admission.hpp"
+#include "core/node/info.hpp"
 
 #include <charconv>
 

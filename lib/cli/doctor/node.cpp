@@ -4,7 +4,7 @@
 #include "cli/doctor/connection.hpp"
 #include "cli/doctor/key_trials.hpp"
 #include "cli/doctor/trials.hpp"
-#include "core/node/guard.hpp"
+#include "core/node/admission.hpp"
 #include "engine/known_addresses.hpp"
 #include "resp/error_text.hpp"
 

@@ -56,7 +56,7 @@ std::optional<unsigned> contention::gate_of(const lease& l) const noexcept
     for (unsigned i = 0; i < nodes_.size(); ++i) {
         if (nodes_[i]->takes_requests() && !nodes_[i]->is_quarantined()) {
             may_vote |= bit(i);
-            can_tell |= nodes_[i]->can_track() ? bit(i) : 0;
+            can_tell |= nodes_[i]->notifications().can_track() ? bit(i) : 0;
         }
     }
     // Better one that can tell at once when it is worth asking again.

@@ -90,7 +90,7 @@ nanos contention::time_between_looks(std::size_t watchers) noexcept
 bool contention::is_doubtful(const operation& op) const noexcept
 {
     return op.doubts > 0 ||
-           nodes_[static_cast<unsigned>(std::countr_zero(op.watches))]->is_silent();
+           nodes_[static_cast<unsigned>(std::countr_zero(op.watches))]->notifications().is_silent();
 }
 
 /// Who was let down looks as often as who is never told; many keep the distance that those keep who
@@ -118,7 +118,7 @@ bool contention::has_seen_the_same(operation& op, unsigned index, instant until,
         note_silence(op, index);
         return false;
     }
-    if (op.doubts > 0 && !nodes_[index]->is_silent()) {
+    if (op.doubts > 0 && !nodes_[index]->notifications().is_silent()) {
         --op.doubts;
     }
     return is_known && op.refused_until > shared_.now;
@@ -146,7 +146,7 @@ nanos contention::least_change(const operation& op) const noexcept
 /// A server that tells in time says nothing of what changes a moment later.
 void contention::note_silence(operation& op, unsigned index) noexcept
 {
-    if (nodes_[index]->note_silence(op.subject->t0)) {
+    if (nodes_[index]->notifications().note_silence(op.subject->t0)) {
         ++shared_.stats.notifications_missed;
         op.doubts = most_doubts;
     }

@@ -16,8 +16,9 @@ using base::nanos;
 /// Whether any node tells this client what it waits for.
 bool contention::is_told() const noexcept
 {
-    return std::any_of(nodes_.begin(), nodes_.end(),
-                       [](const auto& n) { return n->can_track() && !n->is_silent(); });
+    return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& n) {
+        return n->notifications().can_track() && !n->notifications().is_silent();
+    });
 }
 
 /// One of the nodes that refused, or have yet to say whether they do, is to tell when the key goes.
@@ -32,12 +33,13 @@ void contention::watch(operation& op, const round& r, verdict v)
     const node_mask others = r.keyed | r.tally.granted_by() | r.tally.failed_by();
     node_mask can_tell = 0;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
-        can_tell |= nodes_[i]->can_track() && nodes_[i]->takes_requests() ? bit(i) : 0;
+        can_tell |=
+            nodes_[i]->notifications().can_track() && nodes_[i]->takes_requests() ? bit(i) : 0;
     }
     const auto first = first_for(*op.subject, (op.subject->asked | r.gate) & ~others & can_tell);
     if (first && is_known) {
         turn_to(op, r.held);
-        nodes_[*first]->watch(*op.subject, in_the_way(op));
+        nodes_[*first]->notifications().watch(*op.subject, in_the_way(op));
         op.is_watch_asked = true;
     }
 }

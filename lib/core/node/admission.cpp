@@ -1,248 +1,227 @@
-#include "core/node/commands.hpp"
-#include "core/node/node.hpp"
+#include "core/node/admission.hpp"
+
+#include "base/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
-#include <new>
-#include <utility>
+#include <cstddef>
+#include <system_error>
 
-// The restart guard, as far as it is said and heard. What follows from it is in guard.cpp.
 namespace redlock::core {
 
-using std::chrono::milliseconds;
+using base::instant;
+using base::nanos;
 
 namespace {
 
-constexpr std::string_view restarted = "it was restarted: its marker names another run of it";
-constexpr std::string_view forgot = "its marker is missing: it has lost its keys, or is new";
-constexpr std::string_view unsure = "its marker is missing, or names another run of it";
+constexpr std::int64_t billion = 1'000'000'000;
 
-std::optional<std::string_view> text_of(const resp::reply& r)
+/// How often a marker is looked at that another client may write; more often where little is waited
+/// for.
+constexpr nanos slowest_pace = std::chrono::seconds{1};
+constexpr int looks_a_wait = 8;
+
+/// Behind the fingerprint in a marker; the script that admits adds the node's date.
+constexpr std::string_view since = " since=";
+constexpr std::size_t longest_date = 16;
+
+/// How long a pending key may be missed by a client that has lost its connection.
+constexpr nanos absence = std::chrono::minutes{1};
+
+/// Billionths, which are at most one billion, as a decimal number.
+std::string share_text(std::int64_t ppb)
 {
-    return r.is_null() ? std::nullopt : std::optional{r.text()};
+    const std::string digits = std::to_string(billion + ppb % billion).substr(1);
+    const std::size_t last = digits.find_last_not_of('0');
+    return std::to_string(ppb / billion) +
+           (last == digits.npos ? "" : '.' + digits.substr(0, last + 1));
+}
+
+/// A node's date in microseconds, in digits only; 0 if it is none.
+std::int64_t date_of(std::string_view text) noexcept
+{
+    std::int64_t date = 0;
+    const bool fits = text.size() <= longest_date && !text.starts_with('-');
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), date);
+    return fits && error == std::errc{} && end == text.data() + text.size() ? date : 0;
 }
 
 }  // namespace
 
-/// The grant or the extend of a lease says nothing without the marker behind it. A key whose grant
-/// was proven is still that key: a loss would have taken it away.
-bool node::has_to_prove(const lease& l) const noexcept
+std::optional<guard_terms> terms_in(std::string_view marker) noexcept
 {
-    return admission_.is_guarded() && (l.counted & bit(index_)) == 0;
-}
-
-bool node::on_granted(round& asked)
-{
-    if (!unfit_.empty()) {
-        note_fitness();
-    }
-    if (has_to_prove(*asked.of)) {
-        asked.awaits_proof |= bit(index_);  // comes with the marker
-    }
-    cast_vote(asked);
-    return true;
-}
-
-/// Once all that the vote consists of has come.
-void node::cast_vote(round& asked)
-{
-    if ((asked.awaits_proof & bit(index_)) != 0) {
-        return;
-    }
-    if (asked.fencing == nullptr) {
-        vote(asked, node_outcome::granted);
-    } else if (const auto value = asked.fencing->held(index_)) {
-        tell_counter(asked, counter_answer::kind::counted, *value);
-    }
-}
-
-/// What stands in front of it was done by an admitted node, if that is what the marker says.
-bool node::on_marker(const pending& p, const resp::reply& r)
-{
-    round& asked = p.of_round();
-    if (!r.is_null() && !r.is_string() && !r.is_error()) {
-        return on_nonsense(p);
-    }
-    const bool is_awaited = (asked.awaits_proof & bit(index_)) != 0;
-    if (r.is_error()) {
-        asked.awaits_proof &= ~bit(index_);
-        if (is_awaited) {
-            vote(asked, node_outcome::failed, error_of(r));
+    const auto value = [marker](std::string_view name) noexcept {
+        std::int64_t number = -1;
+        if (const auto at = marker.find(name); at != marker.npos) {
+            const std::string_view text = marker.substr(at + name.size());
+            std::from_chars(text.data(), text.data() + text.size(), number);
         }
-        return true;
-    }
-    const marker_says says = admission_.judge(text_of(r));
-    if (!believe(says, r)) {
-        forget_command(p);
-        return false;
-    }
-    asked.awaits_proof &= ~bit(index_);
-    if (is_awaited && says == marker_says::admitted) {
-        asked.of->counted |= bit(index_);
-        cast_vote(asked);
-    } else if (is_awaited) {
-        vote(asked, node_outcome::quarantined, suspicion_);
-    }
-    return true;
+        return number;
+    };
+    const std::int64_t nodes = value(" nodes=");
+    const std::int64_t max_ttl = value(" max_ttl=");
+    const std::int64_t drift = value(" drift=");
+    const bool fits = nodes >= 0 && max_ttl >= 0 && max_ttl <= base::max_ttl.count() &&
+                      drift >= 0 && drift <= billion;
+    return fits ? std::optional(guard_terms{nodes, std::chrono::milliseconds(max_ttl), drift})
+                : std::nullopt;
 }
 
-/// Whether a node lives is seen as well by asking whether it is a master, and whether it has lost
-/// its keys.
-void node::send_ping()
+std::string disagreement(std::string_view marker, std::string_view run_id)
 {
-    const bool tells_role = handshake_.tells_role_by() != role_source::none;
-    if (tells_role) {
-        ask_role();
+    std::string text =
+        "is admitted by clients whose restart_guard, drift_factor or number of nodes differs";
+    if (const auto theirs = terms_in(marker.substr(std::min(marker.size(), run_id.size())))) {
+        text.append(" (theirs: ")
+            .append(std::to_string(theirs->nodes))
+            .append(theirs->nodes == 1 ? " node" : " nodes")
+            .append(", max_ttl ")
+            .append(base::duration_text(theirs->max_ttl))
+            .append(", drift_factor ")
+            .append(share_text(theirs->drift_ppb))
+            .append(")");
     }
-    if (tells_role && !admission_.is_guarded()) {
-        return;
-    }
-    send(command::ping, {});
+    return text;
 }
 
-/// An error is an answer: who may not PING, or is loading, lives.
-bool node::on_ping(const pending& p, const resp::reply& r)
-{
-    if (r.is_error()) {
-        return true;
-    }
-    if (!admission_.is_guarded()) {
-        return (r.is_string() && r.text() == "PONG") || on_nonsense(p);
-    }
-    return r.is_null() || r.is_string() ? believe(admission_.judge(text_of(r)), r) : on_nonsense(p);
-}
+// Connections.
 
-/// False: the connection was given up.
-bool node::believe(marker_says says, const resp::reply& marker)
+void admission::on_connected(std::string_view run_id)
 {
-    switch (says) {
-        case marker_says::admitted: be_admitted(); return true;
-        case marker_says::not_admitted:
-            if (admission_.suspend(context_.now)) {
-                suspect(marker.is_null() ? forgot : restarted);
-            }
-            wake_up_ = std::min(wake_up_, admission_.next_step());
-            return true;
-        case marker_says::other_configuration: break;
-    }
-    break_off(disagreement(marker.text(), admission_.run_id()), log_level::error);
-    return false;
-}
-
-void node::be_admitted() noexcept
-{
-    if (admission_.admit()) {
-        suspicion_.clear();
-        context_.log(log_level::info, {address_.display, " is admitted: its votes count"});
+    if (run_id_ != run_id) {
+        // Another run has lost keys or not, at a time that nobody knows.
+        quarantined_ = false;
+        forget_wait();
+        // So that no date that is read takes memory.
+        marker_.reserve(run_id.size() + guard_->fingerprint.size() + since.size() + longest_date);
+        marker_.assign(run_id).append(guard_->fingerprint).append(since);
+        undated_size_ = marker_.size();
+        admitted_us_ = 0;
+        run_id_ = run_id;
     }
 }
 
-void node::suspect(std::string_view reason) noexcept
+void admission::on_disconnected() noexcept
 {
-    try {
-        suspicion_ = reason;
-    } catch (const std::bad_alloc&) {
-        suspicion_.clear();
+    if (is_guarded() && waits_since_ == instant::max()) {
+        forget_wait();
     }
-    const auto left = std::chrono::ceil<milliseconds>(admission_.remaining(context_.now));
-    context_.log(log_level::warning,
-                 {address_.display, " may have forgotten locks, and does not vote for ",
-                  std::to_string(left.count()), " ms: ", reason});
+    under_way_ = step::none;
+    next_ = instant::max();
 }
 
-// The way back.
+// The marker.
 
-/// What the handshake of a new connection has read is looked at before the node is used.
-bool node::is_of_others()
+marker_says admission::judge(std::optional<std::string_view> marker) noexcept
 {
-    if (!admission_.is_guarded()) {
-        return false;
+    if (admitted_us_ != 0 && marker == marker_) {
+        return marker_says::admitted;
     }
-    admission_.on_connected(handshake_.run_id());
-    return admission_.judge(handshake_.marker()) == marker_says::other_configuration;
+    if (!marker || !marker->starts_with(run_id_)) {
+        return marker_says::not_admitted;
+    }
+    const std::int64_t date =
+        marker->starts_with(undated_marker()) ? date_of(marker->substr(undated_size_)) : 0;
+    if (date == 0) {
+        return marker_says::other_configuration;
+    }
+    marker_.replace(undated_size_, marker_.npos, marker->substr(undated_size_));
+    admitted_us_ = date;
+    return marker_says::admitted;
 }
 
-void node::begin_admission(bool is_first)
+bool admission::admit() noexcept
 {
-    if (!admission_.is_guarded()) {
-        return;
-    }
-    const std::optional<std::string>& marker = handshake_.marker();
-    if (admission_.judge(marker) == marker_says::admitted) {
-        be_admitted();
-        return;
-    }
-    const bool is_news = admission_.suspend(context_.now);
-    if (is_first && !marker && context_.settings.guard->admit_new_nodes) {
-        admission_.trust();
-    } else if (is_news) {
-        suspect(marker ? restarted : forgot);
-    }
+    const bool is_news = quarantined_;
+    quarantined_ = false;
+    next_ = instant::max();
+    forget_wait();
+    return is_news;
 }
 
-void node::pursue_admission()
+bool admission::suspend(instant now) noexcept
 {
-    if (!admission_.is_guarded()) {
-        return;
+    const bool is_news = !quarantined_;
+    if (under_way_ == step::none && next_ == instant::max()) {
+        next_ = now;
     }
-    const admission::step next = admission_.begin_step(context_.now);
-    if (next == admission::step::leave_pending) {
-        const auto random = base::owner_token::make(context_.random);
-        if (!random) {
-            static_cast<void>(admission_.end_step());
-            admission_.on_unchanged(context_.now);
-            return;
-        }
-        admission_.name_pending(random->view());
-    }
-    if (next != admission::step::none) {
-        send(command::admission, {});
-    }
+    quarantined_ = true;
+    return is_news;
 }
 
-/// The node does not do what it takes: that is said once, and tried again.
-void node::cannot_be_admitted(std::string why)
-{
-    admission_.on_unchanged(context_.now);
-    if (admission_.is_quarantined() && suspicion_ != why) {
-        suspicion_ = std::move(why);
-        context_.log(log_level::warning, {address_.display, " cannot be admitted: ", suspicion_});
-    }
-}
+// The wait.
 
-void node::on_pending_left()
+admission::step admission::begin_step(instant now) noexcept
 {
-    admission_.on_pending_left(context_.now);
-    if (suspicion_ != restarted && suspicion_ != forgot) {
-        suspicion_ = unsure;  // and no more what it refused
+    if (under_way_ != step::none || next_ > now) {
+        return step::none;
     }
-}
-
-bool node::on_admission(const pending& p, const resp::reply& r)
-{
-    const admission::step asked = admission_.end_step();
-    if (!r.is_null() && !r.is_string() && !r.is_error()) {
-        return on_nonsense(p);
-    }
-    if (r.is_error()) {
-        cannot_be_admitted(error_of(r));
-    } else if (asked == admission::step::leave_pending && r.is_null()) {
-        cannot_be_admitted("the pending key is there already");
-    } else if (asked == admission::step::leave_pending) {
-        on_pending_left();
-    } else if (asked == admission::step::admit && r.is_null()) {
-        admission_.on_pending_gone(context_.now);
+    next_ = instant::max();
+    if (waits_since_ == instant::max()) {
+        under_way_ = step::leave_pending;
     } else {
-        const marker_says says = admission_.judge(text_of(r));
-        if (says == marker_says::not_admitted) {
-            admission_.on_unchanged(context_.now);
-        }
-        if (!believe(says, r)) {
-            return false;
-        }
+        under_way_ = end_of_wait() <= now ? step::admit : step::look;
     }
-    check_health();
-    return is_ready();
+    return under_way_;
+}
+
+void admission::name_pending(std::string_view random)
+{
+    pending_.assign(base::pending_resource).append(random);
+}
+
+nanos admission::pending_life() const noexcept
+{
+    return 2 * guard_->quarantine + absence;
+}
+
+instant admission::end_of_wait() const noexcept
+{
+    return waits_since_ + wait_;
+}
+
+nanos admission::remaining(instant now) const noexcept
+{
+    return waits_since_ == instant::max() ? wait_ : std::max(end_of_wait() - now, nanos{});
+}
+
+void admission::on_pending_left(instant now) noexcept
+{
+    if (quarantined_) {
+        waits_since_ = now;
+        next_ = std::min(now + pace(), end_of_wait());
+    }
+}
+
+void admission::on_pending_gone(instant now) noexcept
+{
+    forget_wait();
+    next_ = now;
+}
+
+void admission::on_unchanged(instant now) noexcept
+{
+    if (!quarantined_) {
+        return;
+    }
+    next_ = now + pace();
+    if (waits_since_ == instant::max()) {
+        forget_wait();
+    } else if (end_of_wait() > now) {
+        next_ = std::min(next_, end_of_wait());
+    }
+}
+
+void admission::forget_wait() noexcept
+{
+    wait_ = guard_->quarantine;
+    waits_since_ = instant::max();
+}
+
+nanos admission::pace() const noexcept
+{
+    return std::min(slowest_pace, guard_->quarantine / looks_a_wait);
 }
 
 }  // namespace redlock::core

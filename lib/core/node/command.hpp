@@ -14,7 +14,7 @@ struct pending_release;
 struct lease;
 struct round;
 
-/// A command for a node. `node::traits_of` says for each one which words it has, and what follows
+/// A command for a node. `traits_of` says for each one which words it has, and what follows
 /// from its reply or from the loss of its connection.
 enum class command : std::uint8_t {
     set,                 ///< SET NX PX; the vote
@@ -112,7 +112,7 @@ struct told_ttl {
     base::instant asked{};  ///< when the client asked for it
 };
 
-/// A command whose reply has not come. Its subject is of the kind that `node::traits_of` says.
+/// A command whose reply has not come. Its subject is of the kind that `traits_of` says.
 struct pending {
     void* subject = nullptr;
     base::instant sent{};

@@ -11,7 +11,7 @@
 #include "core/node/counters.hpp"
 #include "core/node/fifo.hpp"
 #include "core/node/output.hpp"
-#include "core/node/pending_releases.hpp"
+#include "core/node/pending_release.hpp"
 #include "core/pool.hpp"
 #include "core/round.hpp"
 #include "core/votes.hpp"

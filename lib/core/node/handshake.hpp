@@ -2,6 +2,7 @@
 
 #include "base/login.hpp"
 #include "base/settings.hpp"
+#include "core/node/role.hpp"
 #include "resp/reader.hpp"
 
 #include <cstdint>
@@ -17,21 +18,6 @@ enum class compare_and_delete : std::uint8_t {
     delifeq,  ///< DELIFEQ, Valkey from 9 on
     delex,    ///< DELEX key IFEQ, Redis from 8.4 on
 };
-
-/// Which command a server answers with its role.
-enum class role_source : std::uint8_t { none, hello, info, role };
-
-/// Appends that command.
-void append_role_query(std::string& out, role_source by);
-
-/// The server's answer to that command.
-struct role_answer {
-    std::string_view role;  ///< empty: the server told none
-    std::string fault;      ///< why the server may have no vote; empty: it may
-};
-
-/// No value: the reply is no such answer.
-[[nodiscard]] std::optional<role_answer> read_role(const resp::reply& r, role_source by);
 
 /**
  * What is said on a new connection before it may vote: who we are, in RESP3 where the server can;

@@ -1,128 +1,97 @@
 #pragma once
 
+#include <redlock/report.hpp>
+
 #include "base/instant.hpp"
+#include "core/node/pending_release.hpp"
+#include "core/node/requests.hpp"
+#include "core/node/state.hpp"
+#include "core/ring.hpp"
 
-#include <boost/intrusive/list.hpp>
-#include <boost/intrusive/set.hpp>
-
-#include <algorithm>
-#include <cassert>
 #include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace redlock::core {
 
-struct lease;
-struct round;
-
-/// A release that a node has not acknowledged, or that may come before the SET of its key.
-struct pending_release {
-    lease* of = nullptr;
-    /// The round of the release, while its vote counts; null: none waits for the answer.
-    round* answers = nullptr;
-    base::instant due{};
-    /// From this instant on the key cannot be on the node; `max` if that is not known.
-    base::instant end{};
-    /// The wait before the next of several releases; zero for a release that was not sent.
-    base::nanos pause{};
-    /// An earlier release of the same key may have been executed: a missing key counts as deleted.
-    bool sent_before = false;
-    /// The node answered the last release with an error.
-    bool has_failed = false;
-
-    // Its place in `pending_release_queue`.
-    boost::intrusive::list_member_hook<> among_unsent{};
-    boost::intrusive::set_member_hook<> among_repeats{};
-
-    [[nodiscard]] bool is_repeat() const noexcept { return pause != base::nanos{}; }
-    friend bool operator<(const pending_release& a, const pending_release& b) noexcept
-    {
-        return a.due < b.due;
-    }
-};
-
-/// The pending releases of one node: first those that were not sent, the oldest first, then those
-/// to be repeated, in the order in which they are due.
-class pending_release_queue {
+/**
+ * The releases that a node has not acknowledged, and repairs of fencing counters that may have no
+ * ttl. The client keeps a release until the node is back, for as long as the key can live, and
+ * repeats it while the key may still come.
+ */
+class pending_releases {
 public:
-    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-    [[nodiscard]] std::size_t size() const noexcept { return unsent_.size() + repeats_.size(); }
-    /// Those that were never sent, or not since their connection was lost.
-    [[nodiscard]] std::size_t unsent() const noexcept { return unsent_.size(); }
+    pending_releases(node_state& node, requests& r) noexcept : node_(node), requests_(r) {}
 
-    [[nodiscard]] pending_release& front() noexcept
-    {
-        assert(!empty());
-        return unsent_.empty() ? *repeats_.begin() : unsent_.front();
-    }
+    [[nodiscard]] std::size_t size() const noexcept { return waiting_.size() + repairs_.size(); }
+    /// Releases that were not sent yet.
+    [[nodiscard]] std::size_t unsent() const noexcept { return waiting_.unsent(); }
+    [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
+    /// The next instant at which something becomes due. What is due already waits for a reply.
+    [[nodiscard]] base::instant next() noexcept;
 
-    /// Whether a release that waits for its repetition fits.
-    template <class Fits>
-    [[nodiscard]] bool any_repeat(Fits fits) const
-    {
-        return std::any_of(repeats_.begin(), repeats_.end(), fits);
-    }
+    // The connection.
+    void on_ready() noexcept;
+    /// Sends the releases that are due. `all`: also the others, on a new connection.
+    void send_due(bool all = false);
+    /// Sends the repairs that are due, which come after the releases.
+    void send_due_repairs();
+    /// The node has answered something, so there is room again.
+    void on_reply();
+    /// For a node that stays away: keys that have expired need no release.
+    void drop_expired() noexcept;
+    /// For a client that ends.
+    void drop_all() noexcept;
 
-    void push(pending_release& d) noexcept
-    {
-        if (d.is_repeat()) {
-            repeats_.insert(d);
-        } else {
-            unsent_.push_back(d);
-        }
-    }
+    // Releases.
+    /// The instant from which the key cannot be on the node; `max` if that is not known.
+    [[nodiscard]] base::instant end_of_key(const lease& l) const noexcept;
+    /// Keeps a release that was not sent, or whose answer was lost with its connection. `answers`:
+    /// the round that waits for the answer. False: the client does not keep it.
+    [[nodiscard]] bool keep(lease& l, round* answers, bool sent_before) noexcept;
+    /// Keeps the release of `p`, whose answer will not come or says nothing about the key.
+    /// `sent_before`: the node may have executed it.
+    void keep_instead_of(const pending& p, bool sent_before) noexcept;
+    /// A release was answered: reports that to its round, and keeps the release again if the key
+    /// may be there or still come.
+    void settle(const pending& p, node_outcome outcome, std::string_view error);
+    /// The node answered a release with this error.
+    void note_error(std::string error) noexcept { error_ = std::move(error); }
+    /// The error of a release, if the key in the way of `wanted` may be the key of that release.
+    /// Then perhaps no other client has the lock.
+    [[nodiscard]] std::string_view own_key_error(const lease& wanted) const noexcept;
 
-    pending_release& pop() noexcept
-    {
-        pending_release& first = front();
-        remove(first);
-        return first;
-    }
-
-    /// The release that does the least harm if it is dropped: the repeat that is due last, else the
-    /// oldest.
-    pending_release& pop_least() noexcept
-    {
-        pending_release& least = repeats_.empty() ? unsent_.front() : *repeats_.rbegin();
-        remove(least);
-        return least;
-    }
-
-    /// Removes releases whose keys have ended, and calls `gone` with each.
-    template <class Gone>
-    void remove_ended(base::instant now, Gone gone) noexcept
-    {
-        const auto has_ended = [now](const pending_release& d) { return d.end <= now; };
-        unsent_.remove_and_dispose_if(has_ended, [&gone](pending_release* d) { gone(*d); });
-        for (auto at = repeats_.begin(); at != repeats_.end();) {
-            pending_release& d = *at++;
-            if (has_ended(d)) {
-                repeats_.erase(repeats_.iterator_to(d));
-                gone(d);
-            }
-        }
-    }
+    // Repairs.
+    /// Keeps a repair of the counter's ttl: the answer to an increment was lost, or the script that
+    /// gives the counter a ttl has failed.
+    void keep_repair(lease& l) noexcept;
+    /// The node has failed at a repair: one is sent a second, until one succeeds.
+    void on_repair_failed(lease& l) noexcept;
+    void on_repaired() noexcept { repairs_due_ = {}; }
 
 private:
-    void remove(pending_release& d) noexcept
-    {
-        if (d.among_repeats.is_linked()) {
-            repeats_.erase(repeats_.iterator_to(d));
-        } else {
-            unsent_.erase(unsent_.iterator_to(d));
-        }
-    }
+    [[nodiscard]] bool may_be_set_yet(const lease& l) const noexcept;
+    [[nodiscard]] bool may_have_key(const lease& l) const noexcept;
+    [[nodiscard]] base::instant end_of_key_from_now(const lease& l) const noexcept;
+    [[nodiscard]] bool add(const pending_release& what) noexcept;
+    void repeat(lease& l, const pending_release* last, bool failed) noexcept;
+    void report_dropped(round* waits, base::instant end, bool sent_before) noexcept;
+    void drop(pending_release& d) noexcept;
+    void forget(pending_release& d) noexcept;
 
-    boost::intrusive::list<
-        pending_release,
-        boost::intrusive::member_hook<pending_release, boost::intrusive::list_member_hook<>,
-                                      &pending_release::among_unsent>>
-        unsent_;
-    /// Releases that are due at one time stay in the order in which they came.
-    boost::intrusive::multiset<
-        pending_release,
-        boost::intrusive::member_hook<pending_release, boost::intrusive::set_member_hook<>,
-                                      &pending_release::among_repeats>>
-        repeats_;
+    node_state& node_;
+    requests& requests_;
+    pending_release_queue waiting_;
+    /// Of resources whose counter a lost connection may have begun without a ttl. Counted.
+    ring<lease*> repairs_;
+    /// The last one has failed: from when on one more is tried.
+    base::instant repairs_due_{};
+    /// The node answers releases with errors: all wait until then, and are tried one by one from
+    /// then on.
+    base::instant ailing_until_{};
+    /// The last error of a release on this connection.
+    std::string error_;
 };
 
 }  // namespace redlock::core

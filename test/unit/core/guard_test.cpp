@@ -1,4 +1,4 @@
-#include "core/node/guard.hpp"
+#include "core/node/info.hpp"
 #include "harness.hpp"
 
 #include <catch2/catch_test_macros.hpp>

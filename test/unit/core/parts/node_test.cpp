@@ -53,13 +53,13 @@ public:
             }
             written.clear();
             node.out().on_written({});
-            node.on_bytes(replies);
+            node.connection().on_bytes(replies);
         }
     }
     void connect()
     {
-        node.connect();
-        node.on_connected();
+        node.connection().begin();
+        node.connection().on_connected();
         serve();
     }
 
@@ -79,10 +79,10 @@ using events = std::vector<connection_event>;
 TEST_CASE_METHOD(fixture, "a node asks for a connection and is ready after the handshake",
                  "[core][node]")
 {
-    node.connect();
+    node.connection().begin();
     CHECK(context.shared.to_connect == core::bit(1));
     CHECK_FALSE(node.is_ready());
-    node.on_connected();
+    node.connection().on_connected();
     CHECK_FALSE(node.is_ready());
     serve();
     CHECK(node.is_ready());
@@ -91,21 +91,21 @@ TEST_CASE_METHOD(fixture, "a node asks for a connection and is ready after the h
 
 TEST_CASE_METHOD(fixture, "a node that cannot be reached is tried again later", "[core][node]")
 {
-    node.connect();
+    node.connection().begin();
     context.shared.to_connect = 0;
-    node.on_closed("connection refused");
+    node.connection().on_closed("connection refused");
     CHECK(connections.back() == connection_event::unreachable);
     CHECK(node.trouble() == "connection refused");
     CHECK(context.shared.to_connect == 0);
     context.shared.now = node.wake_up();
-    node.on_time();
+    node.connection().on_time();
     CHECK(context.shared.to_connect == core::bit(1));
 }
 
 TEST_CASE_METHOD(fixture, "a node breaks off a connection that sends no protocol", "[core][node]")
 {
     connect();
-    node.on_bytes("HTTP/1.1 400 Bad Request\r\n");
+    node.connection().on_bytes("HTTP/1.1 400 Bad Request\r\n");
     CHECK(context.shared.to_close == core::bit(1));
     CHECK_FALSE(node.is_ready());
     CHECK(connections.at(1) == connection_event::lost);
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(fixture, "a node reports the vote of a round", "[core][node]")
     }
     SECTION("its connection is lost")
     {
-        node.on_closed("reset");
+        node.connection().on_closed("reset");
         CHECK(votes == std::vector{node_outcome::disconnected});
     }
     CHECK(r.references == 1);

@@ -13,16 +13,6 @@
 
 namespace redlock::core {
 
-/// The value of a field in what INFO says; empty without such a field.
-[[nodiscard]] std::string_view info_field(std::string_view info, std::string_view name) noexcept;
-
-/// The run id in what INFO says: 40 hexadecimal digits; empty without one.
-[[nodiscard]] std::string_view run_id_of(std::string_view info) noexcept;
-
-/// What is wrong with what a server says of its memory: that it may throw keys away when that is
-/// used up, or does not tell; empty: nothing.
-[[nodiscard]] std::string_view memory_fault(std::string_view info) noexcept;
-
 /// What clients agree on in a restart guard's marker.
 struct guard_terms {
     std::int64_t nodes = 0;

@@ -1,0 +1,161 @@
+#include "core/node/notifications.hpp"
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace redlock::core {
+
+using base::instant;
+using base::nanos;
+
+namespace {
+
+/// A server, or what stands in front of it, that ends so many connections when it is asked for
+/// notifications is not asked again for so long.
+constexpr unsigned most_lost_watches = 3;
+constexpr nanos pause_of_watches = std::chrono::minutes{10};
+
+/// The node is asked for so long, and as long as it then takes to find that nobody waits. Longer
+/// than from one poll to the next.
+constexpr nanos watched_at_least = std::chrono::seconds{2};
+
+}  // namespace
+
+void notifications::on_ready() noexcept
+{
+    tracking_ = tracks::off;
+    accepts_tracking_ = false;
+    is_silent_ = false;
+    last_push_ = instant::min();
+    look_at_ = instant::max();
+}
+
+bool notifications::can_track() const noexcept
+{
+    return node_.shared.settings.release_notifications && node_.is_ready() &&
+           greeting_.protocol() == 3 && tracking_ != tracks::refused && usable_from_ <= node_.now();
+}
+
+void notifications::add_to(command_row& row) const
+{
+    if (tracking_ == tracks::off) {
+        row.push_back(command::start_tracking);
+    }
+    row.push_back(command::caching);
+}
+
+void notifications::note_sent() noexcept
+{
+    if (!can_track()) {
+        return;
+    }
+    tracking_ = tracks::on;
+    look_at_ = node_.now() + watched_at_least;
+    node_.wake_by(look_at_);
+}
+
+void notifications::watch(lease& l, std::string_view resource)
+{
+    command_row in_front;
+    add_to(in_front);
+    command_row row = in_front;
+    row.push_back(command::watch);
+    constexpr form f = form::evalsha;
+    requests_.send_words(row, l, f, [&](std::string& out, const wording& w) {
+        requests_.append(out, in_front, l, f);
+        append_watch(out, w, resource);
+    });
+    note_sent();
+}
+
+void notifications::end_if_idle()
+{
+    if (node_.now() < look_at_) {
+        return;
+    }
+    if (tracking_ == tracks::on && node_.shared.watchers[node_.index] > 0) {
+        look_at_ = node_.now() + watched_at_least;
+        return;
+    }
+    look_at_ = instant::max();
+    if (tracking_ == tracks::on) {
+        requests_.send(command::end_tracking, {});
+        tracking_ = tracks::off;
+    }
+}
+
+/// Whether it was because of this is not known, unless it happens again and again. Each row that
+/// reads a key has one such command.
+void notifications::on_lost() noexcept
+{
+    if (std::exchange(has_lost_watch_, true) || ++lost_watches_ < most_lost_watches) {
+        return;
+    }
+    lost_watches_ = 0;
+    usable_from_ = node_.now() + pause_of_watches;
+    node_.shared.log(
+        log_level::warning,
+        {node_.address.display,
+         ": the connection was lost each time that a notification was due: waiters poll"});
+}
+
+bool notifications::note_silence(instant since) noexcept
+{
+    if (last_push_ >= since) {
+        return false;
+    }
+    is_silent_ = true;
+    if (!std::exchange(is_silence_logged_, true)) {
+        node_.shared.log(log_level::warning,
+                         {node_.address.display,
+                          " sent no notification of a lock that was free or had a new "
+                          "holder: waiters poll until the next notification"});
+    }
+    return true;
+}
+
+void notifications::on_accepted(command what) noexcept
+{
+    if (what != command::caching) {
+        accepts_tracking_ = true;
+    }
+}
+
+/// If TRACKING failed, CACHING fails too, and its error says nothing.
+bool notifications::on_refused(command what, bool is_final) noexcept
+{
+    const bool is_tracking = what != command::caching;
+    if (is_tracking) {
+        accepts_tracking_ = false;
+    }
+    if (tracking_ != tracks::refused) {
+        const bool counts = is_tracking || accepts_tracking_;
+        tracking_ = counts && is_final ? tracks::refused : tracks::off;
+    }
+    return tracking_ == tracks::refused && !std::exchange(is_refusal_logged_, true);
+}
+
+/// Of a key that has gone or was changed; a null of all of them.
+void notifications::on_push(const resp::reply& r) noexcept
+{
+    if (r.at(0).text() != "invalidate") {
+        return;
+    }
+    last_push_ = node_.now();
+    is_silent_ = false;
+    const resp::reply keys = r.at(1);
+    if (keys.is_null()) {
+        node_.events.on_notification(node_.index, notification::all_keys_gone, {});
+        return;
+    }
+    const std::string_view prefix = node_.shared.settings.key_prefix;
+    for (const resp::reply key : keys) {
+        if (key.text().starts_with(prefix)) {
+            node_.events.on_notification(node_.index, notification::key_gone,
+                                         key.text().substr(prefix.size()));
+        }
+    }
+}
+
+}  // namespace redlock::core

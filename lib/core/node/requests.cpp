@@ -1,0 +1,155 @@
+#include "core/node/requests.hpp"
+
+#include "core/node/pending_release.hpp"
+#include "resp/error_text.hpp"
+
+namespace redlock::core {
+
+namespace {
+
+command_subject subject_of(const pending& p) noexcept
+{
+    switch (traits_of(p.what).subject) {
+        case command_subject::kind::none: break;
+        case command_subject::kind::round: return p.of_round();
+        case command_subject::kind::lease: return p.of_lease();
+        case command_subject::kind::pending_release: return p.of_pending_release();
+    }
+    return {};
+}
+
+}  // namespace
+
+void requests::on_ready() noexcept
+{
+    is_stalled_ = false;
+    refuses_native_ = refuses_digests_ = refuses_increment_ = false;
+    knows_label_script_ = false;
+}
+
+/// The oldest question is a fresh one, if there is any.
+bool requests::has_caught_up() const noexcept
+{
+    return empty() || oldest().sent + node_.shared.settings.node_timeout > node_.now();
+}
+
+void requests::send(const command_row& row, command_subject subject)
+{
+    send(row, subject, script_form());
+}
+
+/// The script's text loads the script as well, so commands by its digest that are queued after it
+/// find it.
+void requests::send_again(const pending& p)
+{
+    send(p.what, subject_of(p), is_script(p.sent_as) ? form::eval : script_form());
+}
+
+void requests::expect_handshake(unsigned replies)
+{
+    for (; replies > 0; --replies) {
+        fifo_.reserve(1);
+        expect(command::handshake, {}, form::evalsha);
+    }
+}
+
+/// A label that a node refuses is not sent again. The next extend stores it.
+void requests::store_label(const lease& l)
+{
+    if (!node_.is_ready() || !has_room() || (l.granted & bit(node_.index)) == 0) {
+        return;
+    }
+    const form f = knows_label_script_ ? script_form() : form::eval;
+    for (const std::string& resource : l.resources()) {
+        send_words(command::set_label, {}, f, [&](std::string& out, const wording& w) {
+            append_set_label(out, w, l, resource, f);
+        });
+    }
+}
+
+/// Behind the release. A label that stays ends with its ttl.
+void requests::drop_label(const lease& l)
+{
+    if (!node_.is_ready() || !has_room()) {
+        return;
+    }
+    const form f = release_form(l);
+    for (const std::string& resource : l.resources()) {
+        send_words(command::drop_label, {}, f, [&](std::string& out, const wording& w) {
+            append_drop_label(out, w, l, resource, f);
+        });
+    }
+}
+
+void requests::append(std::string& out, const command_row& row, command_subject subject,
+                      form f) const
+{
+    pending p{subject.at, node_.now(), command::ping, f};
+    for (const command what : row) {
+        const auto append_words = traits_of(what).append;
+        assert(append_words != nullptr);
+        p.what = what;
+        append_words(out, words_, p);
+    }
+}
+
+form requests::script_form() const noexcept
+{
+    return words_.greeting.wants_text() || refuses_digests_ ? form::eval : form::evalsha;
+}
+
+form requests::release_form(const lease& l) const noexcept
+{
+    if (refuses_native_ || l.group) {
+        return script_form();
+    }
+    switch (words_.greeting.deletes_by()) {
+        case compare_and_delete::delifeq: return form::delifeq;
+        case compare_and_delete::delex: return form::delex;
+        case compare_and_delete::script: break;
+    }
+    return script_form();
+}
+
+bool requests::note_refused_form(const pending& p, const resp::reply& r) noexcept
+{
+    if (p.sent_as == form::eval || !resp::may_refuse_form(r.text())) {
+        return false;
+    }
+    (p.sent_as == form::evalsha ? refuses_digests_ : refuses_native_) = true;
+    return true;
+}
+
+script_result requests::judge(const pending& p, const resp::reply& r) noexcept
+{
+    // Every server's script, DELIFEQ and DELEX say 1 or 0.
+    if (r.is_integer() && (r.integer() == 0 || r.integer() == 1)) {
+        return r.integer() == 1 ? script_result::yes : script_result::no;
+    }
+    if (!r.is_error()) {
+        return script_result::nonsense;
+    }
+    if (resp::says_wrong_type(r.text())) {
+        return script_result::no;
+    }
+    const bool is_unknown = p.sent_as == form::evalsha && resp::has_code(r.text(), "NOSCRIPT");
+    node_.shared.stats.script_reloads += is_unknown ? 1 : 0;
+    if (!is_unknown && !note_refused_form(p, r)) {
+        return script_result::error;
+    }
+    return has_room_or_is_idle() ? script_result::again : script_result::no_room;
+}
+
+void requests::let_go(const pending& p) noexcept
+{
+    const command_traits& traits = traits_of(p.what);
+    releases_ -= traits.is_for == command_traits::purpose::release ? 1U : 0U;
+    switch (traits.subject) {
+        case command_subject::kind::round: node_.shared.unref(p.of_round()); return;
+        case command_subject::kind::lease: node_.shared.unref(p.of_lease()); return;
+        case command_subject::kind::none:
+        case command_subject::kind::pending_release: return;
+    }
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <redlock/report.hpp>
+
+#include "base/instant.hpp"
+#include "base/settings.hpp"
+#include "core/node/context.hpp"
+#include "core/node/events.hpp"
+#include "core/node/trouble.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+namespace redlock::core {
+
+/// How far the connection to a node is.
+enum class connection_state : std::uint8_t {
+    idle,         ///< never told to connect, or closed for good
+    waiting,      ///< until the next attempt to connect
+    connecting,   ///< the engine connects
+    handshaking,  ///< bytes go both ways, no votes yet
+    ready,        ///< may vote
+};
+
+/// The data that the parts of one node share.
+struct node_state {
+    node_state(node_context& context, round_events& listener, unsigned number,
+               const base::address& at)
+        : shared(context),
+          events(listener),
+          address(at),
+          index(number),
+          trouble(context, at)
+    {}
+    node_state(const node_state&) = delete;
+    node_state& operator=(const node_state&) = delete;
+
+    node_context& shared;
+    round_events& events;
+    const base::address& address;
+    const unsigned index;
+    connection_state connection = connection_state::idle;
+    core::trouble trouble;
+    /// When the node has something to do next.
+    base::instant wake_up = base::instant::max();
+
+    [[nodiscard]] base::instant now() const noexcept { return shared.now; }
+    [[nodiscard]] bool is_ready() const noexcept { return connection == connection_state::ready; }
+    [[nodiscard]] bool may_come() const noexcept
+    {
+        return connection == connection_state::connecting ||
+               connection == connection_state::handshaking;
+    }
+    void wake_by(base::instant at) noexcept { wake_up = std::min(wake_up, at); }
+
+    void vote(round& r, node_outcome outcome, std::string_view error = {}) noexcept
+    {
+        events.on_vote(r, index, outcome, error);
+    }
+    void tell_counter(round& r, counter_answer::kind what, std::int64_t value,
+                      std::string_view why = {})
+    {
+        events.on_counter(r, index, {what, value, why});
+    }
+};
+
+}  // namespace redlock::core

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "base/settings.hpp"
+#include "core/node/admission.hpp"
+#include "core/node/command.hpp"
+#include "core/node/context.hpp"
+#include "core/node/handshake.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// The words of the commands for a node.
+namespace redlock::core {
+
+/// What the words depend on besides their subject.
+struct wording {
+    const node_context& shared;
+    const handshake& greeting;
+    const core::admission& admission;
+};
+
+/// The least fencing counter that a node votes with. What it voted before it was last admitted lies
+/// below.
+[[nodiscard]] std::int64_t least_counter(const wording& w) noexcept;
+
+// Each appends the words of one command, by which the function is called in `command_table.hpp`.
+void append_set(std::string& out, const wording& w, const pending& p);
+void append_take(std::string& out, const wording& w, const pending& p);
+void append_marker(std::string& out, const wording& w, const pending& p);
+void append_holder_ttl(std::string& out, const wording& w, const pending& p);
+void append_holder_label(std::string& out, const wording& w, const pending& p);
+void append_increment(std::string& out, const wording& w, const pending& p);
+void append_count(std::string& out, const wording& w, const pending& p);
+void append_repair(std::string& out, const wording& w, const pending& p);
+void append_align(std::string& out, const wording& w, const pending& p);
+void append_extend(std::string& out, const wording& w, const pending& p);
+void append_release(std::string& out, const wording& w, const pending& p);
+void append_inspect(std::string& out, const wording& w, const pending& p);
+void append_admission(std::string& out, const wording& w, const pending& p);
+void append_start_tracking(std::string& out, const wording& w, const pending& p);
+void append_end_tracking(std::string& out, const wording& w, const pending& p);
+void append_caching(std::string& out, const wording& w, const pending& p);
+void append_role(std::string& out, const wording& w, const pending& p);
+void append_ping(std::string& out, const wording& w, const pending& p);
+
+// Of commands for one of several resources, which are sent one by one.
+void append_set_label(std::string& out, const wording& w, const lease& l, std::string_view resource,
+                      form f);
+void append_drop_label(std::string& out, const wording& w, const lease& l,
+                       std::string_view resource, form f);
+void append_watch(std::string& out, const wording& w, std::string_view resource);
+
+}  // namespace redlock::core

@@ -1,0 +1,179 @@
+#include "core/node/pending_releases.hpp"
+
+#include "base/owner_token.hpp"
+#include "context.hpp"
+#include "core/node/admission.hpp"
+#include "core/node/handshake.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+using base::instant;
+using core::connection_state;
+
+namespace {
+
+/// Keeps the votes of a node, and nothing else.
+struct votes_only : core::round_events {
+    void on_vote(core::round& /*r*/, unsigned /*node*/, node_outcome outcome,
+                 std::string_view /*error*/) noexcept override
+    {
+        votes.push_back(outcome);
+    }
+    void on_keys_set(core::round& /*r*/) noexcept override {}
+    void on_counter(core::round& /*r*/, unsigned /*node*/,
+                    const core::counter_answer& /*answer*/) override
+    {}
+    void on_watched(const core::lease& /*l*/, unsigned /*node*/, unsigned /*held*/,
+                    core::told_ttl /*told*/) noexcept override
+    {}
+    void on_notification(unsigned /*node*/, core::notification /*what*/,
+                         std::string_view /*resource*/) noexcept override
+    {}
+    void on_connection(unsigned /*node*/, core::connection_event /*what*/) override {}
+
+    std::vector<node_outcome> votes;
+};
+
+/// The releases of one node, and what they need of it.
+struct releases_of_a_node {
+    releases_of_a_node()
+    {
+        l.resource = "r";
+        l.token = *base::owner_token::parse(std::string(40, 'a'));
+        l.ttl = 10s;
+        l.keys_end = context.shared.now + 10s;
+        l.asked = l.answered = core::bit(0);
+        l.references = 1;
+        state.connection = connection_state::ready;
+    }
+    ~releases_of_a_node() { releases.drop_all(); }
+
+    /// Takes the oldest command from the requests, as if its reply had come.
+    core::pending answer()
+    {
+        const core::pending p = requests.take_oldest();
+        requests.let_go(p);
+        return p;
+    }
+
+    part_context context;
+    votes_only events;
+    core::lease l;
+    core::node_state state{context.shared, events, 0, context.settings.nodes[0]};
+    core::handshake greeting{context.settings, context.settings.nodes[0]};
+    core::admission admission{nullptr};
+    core::requests requests{state, {context.shared, greeting, admission}};
+    core::pending_releases releases{state, requests};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(releases_of_a_node, "a release is kept until it can be sent",
+                 "[core][pending_releases]")
+{
+    REQUIRE(releases.keep(l, nullptr, false));
+    CHECK(releases.size() == 1);
+    CHECK(l.references == 2);
+    releases.send_due();
+    CHECK(releases.size() == 0);
+    CHECK(requests.size() == 1);
+    CHECK(requests.out().last().find(std::string(40, 'a')) != std::string::npos);
+    releases.settle(answer(), node_outcome::granted, {});
+    CHECK(l.references == 1);
+    CHECK(context.shared.pending_releases.in_use() == 0);
+}
+
+TEST_CASE_METHOD(releases_of_a_node, "a release of a key that has ended is not kept",
+                 "[core][pending_releases]")
+{
+    CHECK(releases.end_of_key(l) > l.keys_end);
+    context.shared.now = releases.end_of_key(l);
+    CHECK_FALSE(releases.keep(l, nullptr, false));
+    CHECK(releases.size() == 0);
+}
+
+TEST_CASE_METHOD(releases_of_a_node, "a release waits while its key may still be set",
+                 "[core][pending_releases]")
+{
+    l.answered = 0;
+    CHECK(releases.end_of_key(l) == instant::max());
+    REQUIRE(releases.keep(l, nullptr, false));
+    releases.send_due();
+    releases.settle(answer(), node_outcome::refused, {});
+    CHECK(releases.size() == 1);
+    CHECK(releases.next() == context.shared.now + 1s);
+    releases.send_due();
+    CHECK(requests.empty());
+    context.shared.now += 1s;
+    releases.send_due();
+    CHECK(requests.size() == 1);
+    releases.settle(answer(), node_outcome::refused, {});
+    CHECK(releases.next() == context.shared.now + 2s);
+}
+
+TEST_CASE_METHOD(releases_of_a_node, "after an error one release a second is tried",
+                 "[core][pending_releases]")
+{
+    l.granted = core::bit(0);
+    REQUIRE(releases.keep(l, nullptr, false));
+    REQUIRE(releases.keep(l, nullptr, false));
+    releases.send_due();
+    REQUIRE(requests.size() == 2);
+    releases.note_error("it was refused");
+    releases.settle(answer(), node_outcome::failed, "ERR");
+    releases.settle(answer(), node_outcome::failed, "ERR");
+    CHECK(releases.own_key_error(l) == "it was refused");
+    core::lease other;
+    other.resource = "other";
+    CHECK(releases.own_key_error(other).empty());
+    context.shared.now += 1s;
+    releases.send_due();
+    CHECK(requests.size() == 1);
+    releases.settle(answer(), node_outcome::granted, {});
+    releases.send_due();
+    CHECK(requests.size() == 1);
+    releases.settle(answer(), node_outcome::granted, {});
+}
+
+TEST_CASE_METHOD(releases_of_a_node, "a bound drops repairs before releases",
+                 "[core][pending_releases]")
+{
+    context.settings.max_pending_releases = 1;
+    releases.keep_repair(l);
+    CHECK(releases.size() == 1);
+    CHECK(releases.keep(l, nullptr, false));
+    CHECK(releases.size() == 1);
+    CHECK(releases.unsent() == 1);
+    CHECK(context.shared.stats.pending_releases_dropped == 0);
+    CHECK(releases.keep(l, nullptr, false));
+    CHECK(releases.size() == 1);
+    CHECK(context.shared.stats.pending_releases_dropped == 1);
+    CHECK(l.references == 2);
+}
+
+TEST_CASE_METHOD(releases_of_a_node, "after a failed repair one a second is tried",
+                 "[core][pending_releases]")
+{
+    releases.on_repair_failed(l);
+    releases.keep_repair(l);
+    releases.send_due_repairs();
+    CHECK(requests.empty());
+    CHECK(releases.next() == context.shared.now + 1s);
+    context.shared.now += 1s;
+    releases.send_due_repairs();
+    CHECK(requests.size() == 1);
+    answer();
+    releases.on_repaired();
+    releases.send_due_repairs();
+    CHECK(requests.size() == 1);
+    answer();
+    CHECK(l.references == 1);
+}
