@@ -127,10 +127,10 @@ struct round : list_hook<in_deadline_order> {
 
     /// Whether the node has answered the attempt without setting the key, and has not voted: it has
     /// refused, and only the holder's ttl or label is still to come.
-    [[nodiscard]] bool refused_itself(unsigned node) const noexcept
+    [[nodiscard]] bool refused_itself(unsigned index) const noexcept
     {
-        return (asks_ttl || what == round_kind::take) && (of->answered & bit(node)) != 0 &&
-               (keyed & bit(node)) == 0 && !tally.has_voted(node);
+        return (asks_ttl || what == round_kind::take) && (of->answered & bit(index)) != 0 &&
+               (keyed & bit(index)) == 0 && !tally.has_voted(index);
     }
 };
 

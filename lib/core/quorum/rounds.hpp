@@ -136,8 +136,8 @@ private:
     round_listener& listener_;
     /// The reason that a report gives for a node that has timed out.
     const std::string not_in_time_;
-    list<round, in_deadline_order> by_deadline_;
     pool<round> records_;
+    list<round, in_deadline_order> by_deadline_;
     pool<round_details> details_;
     pool<fencing_votes> fencings_;
 };
