@@ -225,7 +225,7 @@ operation* coordinator::take_finished(instant now) noexcept
 {
     shared_.now = now;
     while (operation* op = scheduler_.next_finished()) {
-        const bool goes_on = !op->error && !holds_yet(*op);
+        const bool goes_on = !op->error && !settle_success(*op);
         run();  // others, whose turn it is
         if (goes_on) {
             continue;
@@ -243,9 +243,9 @@ operation* coordinator::take_finished(instant now) noexcept
     return nullptr;
 }
 
-/// No success may speak of a lease that is over when its caller hears of it. False: the operation
-/// goes on.
-bool coordinator::holds_yet(operation& op) noexcept
+/// Turns a success into an error if its lease has ended before the caller gets it. False: the
+/// operation goes on.
+bool coordinator::settle_success(operation& op) noexcept
 {
     lease& l = op.subject->root();
     switch (op.what) {

@@ -180,7 +180,7 @@ private:
                                            report* r);
     void begin(operation& op, flow (*body)(operation_context&, operation&));
     void set_options(operation& op, const acquire_options& o);
-    bool holds_yet(operation& op) noexcept;
+    bool settle_success(operation& op) noexcept;
     void stop_waiting(operation& op, error_code why) noexcept;
     void run() noexcept;
 

@@ -23,7 +23,7 @@ contention::place contention::enter(operation& op)
 
 turn contention::next_turn(operation& op)
 {
-    if (!leads_or_waits(op)) {
+    if (!lead_or_wait(op)) {
         return {turn::kind::queue};
     }
     if (!op.has_rested) {

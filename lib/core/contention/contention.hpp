@@ -126,7 +126,7 @@ public:
 private:
     // The queues of this client.
     void resume(operation& op) noexcept;
-    [[nodiscard]] bool leads_or_waits(operation& op);
+    [[nodiscard]] bool lead_or_wait(operation& op);
     [[nodiscard]] lease& who_leads(lease& l) noexcept;
     [[nodiscard]] bool has_room_behind(const lease& first) const noexcept;
     void stand_in_line(operation& op, lease& first);
@@ -164,8 +164,8 @@ private:
     void watch_no_more(operation& op) noexcept;
     void stop_being_told(operation& op) noexcept;
     void turn_to(operation& op, unsigned held) noexcept;
-    bool has_seen_the_same(operation& op, unsigned index, base::instant until,
-                           base::nanos within) noexcept;
+    bool compare_with_last_answer(operation& op, unsigned index, base::instant until,
+                                  base::nanos within) noexcept;
     void note_silence(operation& op, unsigned index) noexcept;
     [[nodiscard]] static const std::string& in_the_way(const operation& op) noexcept;
     [[nodiscard]] bool is_doubtful(const operation& op) const noexcept;

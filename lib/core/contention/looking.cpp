@@ -104,8 +104,8 @@ instant contention::end_of_doubt(const operation& op, nanos backoff) noexcept
 /// Who looked has found the key it knows of, as far as can be told: what it knew goes on, until the
 /// key has outlived it, as where clocks run differently. Another one, or one that lives to another
 /// time, was not told.
-bool contention::has_seen_the_same(operation& op, unsigned index, instant until,
-                                   nanos within) noexcept
+bool contention::compare_with_last_answer(operation& op, unsigned index, instant until,
+                                          nanos within) noexcept
 {
     const bool looked = (std::exchange(op.looked_at, 0) & bit(index)) != 0;
     const bool is_known = until != unknown_end && op.refused_until != unknown_end;

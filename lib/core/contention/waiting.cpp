@@ -57,8 +57,9 @@ lease& contention::who_leads(lease& l) noexcept
     return leading_.find_or_add(l);
 }
 
-/// Whether the acquire may ask the masters now. False: it stands in line, and will be called.
-bool contention::leads_or_waits(operation& op)
+/// The acquire leads its resource within the client, and may ask the nodes. False: it waits in the
+/// queue until it is resumed.
+bool contention::lead_or_wait(operation& op)
 {
     lease& l = *op.subject;
     if (!l.leads && !l.group) {

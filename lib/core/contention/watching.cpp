@@ -96,7 +96,7 @@ void contention::on_watched(const lease& l, unsigned index, unsigned held, told_
     }
     const bool ends = told.ms >= 0 && told.ms < base::max_ttl.count();
     const instant until = ends ? shared_.now + std::chrono::milliseconds{told.ms} : unknown_end;
-    if (!has_seen_the_same(*op, index, until, shared_.now - told.asked)) {
+    if (!compare_with_last_answer(*op, index, until, shared_.now - told.asked)) {
         op->refused_until = until;
         op->refused_within = shared_.now - told.asked;
         op->refused_at = shared_.now;

@@ -22,7 +22,7 @@ bool join_own_lock(operation_context& c, operation& op)
 {
     if (lease* const held = c.leases.find(op.owner, op.subject->resources())) {
         c.contention.abandon_turn(op);
-        c.leases.add_hold(c.unused_lease(op), *held);
+        c.leases.add_hold(c.take_unused_lease(op), *held);
         if (op.renewal != nullptr) {
             op.renewal->since = c.shared.now;
         }
@@ -81,7 +81,7 @@ bool asks_holder_ttl(const operation& op, bool asks_one_first) noexcept
 /// Takes the time and a new owner token. False: there is no entropy.
 bool begin_attempt(operation_context& c, operation& op)
 {
-    lease& l = c.unused_lease(op);
+    lease& l = c.take_unused_lease(op);
     const auto token = base::owner_token::make(c.shared.random);
     if (!token) {
         return false;

@@ -29,7 +29,7 @@ lease& operation_context::change_lease(operation& op)
     return next;
 }
 
-lease& operation_context::unused_lease(operation& op)
+lease& operation_context::take_unused_lease(operation& op)
 {
     if (lease& before = *op.subject; before.references > 1) {
         lease& next = change_lease(op);

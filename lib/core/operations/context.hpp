@@ -36,7 +36,7 @@ struct operation_context {
     lease& change_lease(operation& op);
     /// A lease of which no command speaks any more: commands of an earlier attempt may still speak
     /// of the present one. May throw `std::bad_alloc`.
-    [[nodiscard]] lease& unused_lease(operation& op);
+    [[nodiscard]] lease& take_unused_lease(operation& op);
 
     /// The operation can go on.
     void resume(operation& op) noexcept

@@ -102,9 +102,9 @@ void renewals::end(lease& l, error_code why) noexcept
     while (operation* op = k->waiters.pop_front()) {
         end_wait(*op, why);
     }
-    while (renewal* const wish = k->further) {
-        k->further = wish->further;
-        records_.give(*wish);
+    while (renewal* const request = k->further) {
+        k->further = request->further;
+        records_.give(*request);
     }
     if (k->renews) {
         end_keeping(*k, why);
@@ -240,8 +240,9 @@ void renewals::on_renewed(renewal& k, nanos ttl) noexcept
 {
     k.asking = nullptr;
     ++shared_.stats.renewed;
-    for (renewal* wish = &k; wish != nullptr; wish = wish->further) {
-        wish->renewals_left -= wish->renewals_left != unlimited && wish->renewals_left != 0;
+    for (renewal* request = &k; request != nullptr; request = request->further) {
+        request->renewals_left -=
+            request->renewals_left != unlimited && request->renewals_left != 0;
     }
     k.next_renewal = std::max(next_renewal(k.of->valid_until(), ttl), shared_.now + least_spacing);
     announce(k, renewal_outcome::renewed);

@@ -61,8 +61,8 @@ public:
 
     /// Begins to watch a held lease.
     void begin(renewal& k, lease& l) noexcept;
-    /// Begins to renew the lease of the hold as `wish` says.
-    void keep(renewal& wish, lease& hold) noexcept;
+    /// Begins to renew the lease of the hold as `request` says.
+    void keep(renewal& request, lease& hold) noexcept;
     /// The hold has ended, and others go on.
     void end_hold(lease& hold) noexcept;
     /// The lease has ended. Does nothing if nothing watches the lease. If the validity has ended

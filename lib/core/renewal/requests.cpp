@@ -22,21 +22,21 @@ renewal& renewals::create(const keep_alive& how, nanos ttl)
 }
 
 /// Of a lock that was just had, or once more.
-void renewals::keep(renewal& wish, lease& hold) noexcept
+void renewals::keep(renewal& request, lease& hold) noexcept
 {
     lease& l = hold.root();
-    wish.wanted_by = &hold;
+    request.wanted_by = &hold;
     if (l.renewal == nullptr) {
-        begin(wish, l);
+        begin(request, l);
     } else {
-        wish.further = std::exchange(l.renewal->further, &wish);
+        request.further = std::exchange(l.renewal->further, &request);
     }
     renewal& k = *l.renewal;
     if (!std::exchange(k.renews, true)) {
         ++shared_.stats.kept_alive;
     }
     k.next_renewal =
-        std::min(k.next_renewal, std::max(next_renewal(l.valid_until(), wish.ttl), shared_.now));
+        std::min(k.next_renewal, std::max(next_renewal(l.valid_until(), request.ttl), shared_.now));
     rest(k);
 }
 
@@ -63,9 +63,9 @@ void renewals::end_hold(lease& hold) noexcept
     }
     for (renewal** at = &k->further; *at != nullptr; at = &(*at)->further) {
         if ((*at)->wanted_by == &hold) {
-            renewal& wish = **at;
-            *at = wish.further;
-            records_.give(wish);
+            renewal& request = **at;
+            *at = request.further;
+            records_.give(request);
             break;
         }
     }
@@ -92,13 +92,13 @@ void renewals::stop_renewals(renewal& k) noexcept
 nanos renewals::life_wanted(const renewal& k) const noexcept
 {
     nanos most{};
-    for (const renewal* wish = &k; wish != nullptr; wish = wish->further) {
+    for (const renewal* request = &k; request != nullptr; request = request->further) {
         // Servers count in whole milliseconds.
-        const nanos left = std::chrono::floor<milliseconds>(wish->hold_end() - shared_.now);
+        const nanos left = std::chrono::floor<milliseconds>(request->hold_end() - shared_.now);
         const bool is_held_to_the_end =
-            left <= nanos{} || wish->hold_end() - k.of->asked_until < milliseconds{1};
-        if (wish->wanted_by != nullptr && wish->renewals_left != 0 && !is_held_to_the_end) {
-            most = std::max(most, std::min(wish->ttl, left));
+            left <= nanos{} || request->hold_end() - k.of->asked_until < milliseconds{1};
+        if (request->wanted_by != nullptr && request->renewals_left != 0 && !is_held_to_the_end) {
+            most = std::max(most, std::min(request->ttl, left));
         }
     }
     return most;
