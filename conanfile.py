@@ -46,6 +46,7 @@ class RedlockConan(ConanFile):
             # No part of what users compile or link.
             self.requires("cli11/[>=2.1 <3]", visible=False)
             self.requires("nlohmann_json/[>=3.11 <4]", visible=False)
+            self.requires("tomlplusplus/[>=3.3 <4]", visible=False)
 
     def validate(self):
         check_min_cppstd(self, 20)

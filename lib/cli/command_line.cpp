@@ -76,7 +76,7 @@ command_line::command_line(const std::vector<further_command>& further)
     app.set_version_flag("--version", std::string(redlock::version()));
     app.require_subcommand(1);
     app.set_config("--config", "",
-                   "TOML or INI file with options: those of all commands come first or below "
+                   "TOML file with options: those of all commands come first or below "
                    "[default], those of one command below [its name] [REDLOCK_CONFIG, "
                    "~/.config/redlock.toml, /etc/redlock.toml]")
         ->type_name("FILE");

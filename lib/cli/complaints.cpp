@@ -191,9 +191,9 @@ bool complaints::is_refused(const CLI::ConfigItem& item) const
 
 std::optional<std::size_t> complaints::line_of_refused(const std::string& option) const
 {
-    for (const auto& item : file_.items()) {
+    for (const auto& [item, line] : file_.entries()) {
         if (item.name == option && !is_overridden(item) && is_refused(item)) {
-            return file_.line_of(item.fullname());
+            return line;
         }
     }
     return std::nullopt;
@@ -201,9 +201,9 @@ std::optional<std::size_t> complaints::line_of_refused(const std::string& option
 
 std::optional<std::size_t> complaints::line_of_used(const std::string& option) const
 {
-    for (const auto& item : file_.items()) {
+    for (const auto& [item, line] : file_.entries()) {
         if (item.name == option && is_used(item) && !is_overridden(item)) {
-            return file_.line_of(item.fullname());
+            return line;
         }
     }
     return std::nullopt;
@@ -224,11 +224,11 @@ std::string complaints::at(std::size_t line, const std::string& why) const
 std::string complaints::of_used(const std::string& why) const
 {
     auto line = line_of_used(option_in(why));
-    const std::string front = before_colon(why);
-    if (!line && std::ranges::any_of(file_.items(), [&](const CLI::ConfigItem& item) {
-            return item.fullname() == front;
-        })) {
-        line = file_.line_of(front);
+    if (!line) {
+        const auto found =
+            std::ranges::find(file_.entries(), before_colon(why),
+                              [](const config_entry& e) { return e.item.fullname(); });
+        line = found == file_.entries().end() ? line : std::optional(found->line);
     }
     return line ? at(*line, why) : why;
 }

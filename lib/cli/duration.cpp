@@ -16,7 +16,7 @@ constexpr std::pair<std::string_view, double> units[] = {
 constexpr double longest = 10 * 365.0 * 86'400'000.0;
 
 /// Parses a duration into `out`. Returns why the text isn't a duration, or an empty text.
-std::string read(std::string_view text, std::chrono::milliseconds& out)
+std::string read_length(std::string_view text, std::chrono::milliseconds& out)
 {
     double number = 0;
     const char* const end = text.data() + text.size();
@@ -51,13 +51,13 @@ std::string read(std::string_view text, std::chrono::milliseconds& out)
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text)
 {
     std::chrono::milliseconds length{};
-    return read(text, length).empty() ? std::optional(length) : std::nullopt;
+    return read_length(text, length).empty() ? std::optional(length) : std::nullopt;
 }
 
 std::string why_no_duration(std::string_view text)
 {
     std::chrono::milliseconds length{};
-    const std::string why = read(text, length);
+    const std::string why = read_length(text, length);
     return why.empty() ? why : '\'' + std::string(text) + "' " + why;
 }
 

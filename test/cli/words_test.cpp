@@ -2,7 +2,6 @@
 
 #include "base/address.hpp"
 #include "cli/command_line.hpp"
-#include "cli/duration.hpp"
 #include "cli/masters.hpp"
 #include "cli/printing.hpp"
 #include "cli/secret_file.hpp"
@@ -22,51 +21,12 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <variant>
 
 #include <sys/stat.h>
 
 using namespace redlock::test;
 using Catch::Matchers::ContainsSubstring;
-using std::chrono::milliseconds;
-using namespace std::chrono_literals;
-
-TEST_CASE("a duration is a number and a unit", "[words]")
-{
-    using redlock::cli::parse_duration;
-    CHECK(parse_duration("10s") == milliseconds(10'000));
-    CHECK(parse_duration("500ms") == milliseconds(500));
-    CHECK(parse_duration("1.5m") == milliseconds(90'000));
-    CHECK(parse_duration("0.001s") == milliseconds(1));
-    CHECK(parse_duration("0") == milliseconds(0));
-    CHECK(parse_duration("2h") == milliseconds(7'200'000));
-    CHECK(parse_duration("1d") == milliseconds(86'400'000));
-    using redlock::cli::why_no_duration;
-    const auto [text, why] = GENERATE(table<std::string, std::string>(
-        {{"10", "'10' has no unit: write it as 500ms, 30s, 5m or 2h"},
-         {"99999999999999999999999999",
-          "'99999999999999999999999999' has no unit: write it as 500ms, "
-          "30s, 5m or 2h"},
-         {"-1s", "'-1s' is negative"},
-         {"0.5ms", "'0.5ms' is too fine: give whole milliseconds"},
-         {"4000d", "'4000d' is too long: ten years at most"},
-         {"99999999999999999999999999h",
-          "'99999999999999999999999999h' is too long: ten years at "
-          "most"}}));
-    CHECK_FALSE(parse_duration(text));
-    CHECK(why_no_duration(text) == why);
-    CHECK(why_no_duration("30s").empty());
-    for (const std::string none : {"", "s", "1 s", "1sec", "1e3", "nan", "inf", "0x10", "nans"}) {
-        CAPTURE(none);
-        CHECK_FALSE(parse_duration(none));
-        CHECK(why_no_duration(none) ==
-              '\'' + none + "' is not a duration: write it as 500ms, 30s, 5m or 2h");
-    }
-    for (const auto length : {0, 1, 999, 1000, 60'000, 61'000, 3'600'000, 90'000}) {
-        CHECK(parse_duration(redlock::cli::to_text(milliseconds(length))) == milliseconds(length));
-    }
-}
 
 TEST_CASE("the command completes user and password and database where a URL omits them", "[words]")
 {
@@ -186,50 +146,6 @@ TEST_CASE("a client reads its password file at each connection for URLs without 
                                               redlock::cli::readable::regular),
                       "--password-file: " + o.password_file +
                           ": it is no longer a regular file, and a read of it might never end");
-}
-
-TEST_CASE("a client names a password file without a password and says what is wrong with it",
-          "[words]")
-{
-    const temp_dir folder;
-    redlock::cli::masters_options o;
-    o.nodes = {"redis://h"};
-    o.password_file = folder / "password";
-    const auto why = [&](std::string_view content) {
-        std::ofstream(o.password_file) << content;
-        try {
-            static_cast<void>(redlock::cli::config_of(o));
-            return std::string();
-        } catch (const std::invalid_argument& e) {
-            return std::string(e.what());
-        }
-    };
-    const std::string front = "--password-file: " + o.password_file + ": ";
-    CHECK(why("") == front + "its first line is empty, and must be the secret");
-    CHECK(why("\xef\xbb\xbf\r\nhidden\n") ==
-          front + "its first line is empty, and must be the secret");
-    CHECK_THAT(why(std::string(1'000'000, 'x')),
-               Catch::Matchers::StartsWith(front + "its first line is longer than "));
-    CHECK(why("last without a line end").empty());
-    CHECK(why(std::string_view("\xff\xfeh\0i\0\n\0", 8)) ==
-          front + "it is UTF-16 text; save it as UTF-8");
-    o.password_file = folder / ".";
-    CHECK_THROWS_WITH(redlock::cli::config_of(o),
-                      "--password-file: " + o.password_file + ": Is a directory");
-}
-
-TEST_CASE("a client does not wait forever for a password file that no program writes to", "[words]")
-{
-    const temp_dir folder;
-    const std::string pipe = folder / "pipe";
-    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-    CHECK_THROWS_WITH(
-        redlock::cli::secret_in(pipe, "--password-file", redlock::cli::readable::any, 0s),
-        "--password-file: " + pipe + ": no line was written to it within 0 s");
-    std::thread writer([&] { std::ofstream(pipe) << "open sesame\nmore"; });
-    CHECK(redlock::cli::secret_in(pipe, "--password-file", redlock::cli::readable::any) ==
-          "open sesame");
-    writer.join();
 }
 
 TEST_CASE("a lease whose keys are gone on half of an even number of nodes has no majority",
