@@ -2,12 +2,10 @@
 
 #include "cli/arguments.hpp"
 #include "cli/complaints.hpp"
-#include "cli/completion.hpp"
 #include "cli/config_file.hpp"
 #include "cli/doctor/doctor.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/help.hpp"
-#include "cli/manual.hpp"
 #include "cli/printing.hpp"
 #include "cli/validators.hpp"
 
@@ -94,8 +92,6 @@ command_line::command_line(const std::vector<further_command>& further)
         CLI::App* const sub = app.add_subcommand(one.name, one.description);
         actions_.emplace_back(sub, one.add(*sub, masters_));
     }
-    add_completion();
-    add_manual();
     app.footer(std::string(exit_status_text()));
 }
 
@@ -354,38 +350,6 @@ void command_line::add_admit()
         "Run admit once for a new set of nodes, with the --max-ttl of all clients. Otherwise\n"
         "these nodes vote only after that time. A node that lost its keys looks like a new node:\n"
         "never admit such a node while a client may hold a lock.");
-}
-
-void command_line::add_completion()
-{
-    CLI::App& sub =
-        *add("completion", "Prints a script that lets a shell complete the words of the command",
-             [this] {
-                 std::cout << completion(*app_, shell_);
-                 return success;
-             });
-    sub.add_option("SHELL", shell_, "bash, zsh or fish")
-        ->required()
-        ->check(CLI::IsMember(shells()))
-        ->type_name("");
-    sub.footer("    source <(redlock completion bash)");
-}
-
-void command_line::add_manual()
-{
-    CLI::App& sub = *add("manual", "Prints a manual page", [this] {
-        if (pages_.empty()) {
-            std::cout << manual_page(*app_, page_);
-        } else {
-            write_manual_pages(*app_, pages_);
-        }
-        return success;
-    });
-    sub.add_option("COMMAND", page_, "Command to describe [redlock itself]")->type_name("");
-    sub.add_option("--all", pages_, "Writes all pages, each to a file in this folder")
-        ->type_name("FOLDER")
-        ->excludes("COMMAND");
-    sub.footer("    redlock manual run | man -l -");
 }
 
 }  // namespace redlock::cli

@@ -32,7 +32,7 @@ public:
     /// status.
     [[nodiscard]] int operator()(const std::vector<std::string>& arguments);
 
-    [[nodiscard]] CLI::App& app() noexcept { return *app_; }
+    [[nodiscard]] const CLI::App& app() const noexcept { return *app_; }
 
 private:
     void add_run();
@@ -42,8 +42,6 @@ private:
     void add_inspect();
     void add_doctor();
     void add_admit();
-    void add_completion();
-    void add_manual();
     /// Adds a command. `action` is called if the arguments name it.
     CLI::App* add(const std::string& name, const std::string& description,
                   std::function<int()> action);
@@ -66,9 +64,6 @@ private:
     inspect_options inspect_;
     duration watch_{std::chrono::milliseconds(1'000)};
     std::optional<std::string> doctor_resource_;
-    std::string shell_;
-    std::string page_;
-    std::string pages_;
 };
 
 }  // namespace redlock::cli

@@ -23,7 +23,7 @@ namespace {
     char word = 0;
     ssize_t got = 0;
     do {
-        got = read(STDIN_FILENO, &word, 1);
+        got = ::read(STDIN_FILENO, &word, 1);
     } while (got < 0 && errno == EINTR);
     if (got == 0) {
         kill(-group, SIGKILL);
@@ -51,7 +51,7 @@ watchdog::watchdog(pid_t group) noexcept
 watchdog::~watchdog()
 {
     if (leash_ >= 0) {
-        [[maybe_unused]] const auto told = write(leash_, "", 1);
+        [[maybe_unused]] const auto told = ::write(leash_, "", 1);
         close(leash_);
     }
     if (pid_ > 0) {

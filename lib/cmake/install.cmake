@@ -82,51 +82,24 @@ endif()
 if(REDLOCK_CLI)
     install(TARGETS redlock_command RUNTIME COMPONENT redlock_command)
 endif()
-# The command itself prints its shell completions and its manual pages.
-if(REDLOCK_CLI AND NOT CMAKE_CROSSCOMPILING)
-    set(words_dir "${PROJECT_BINARY_DIR}/words")
-    set(words "")
-    # redlock_word(<file> <argument...>): writes the output of the command for these arguments to the file.
-    function(redlock_word file)
-        add_custom_command(
-            OUTPUT "${words_dir}/${file}"
-            COMMAND "${CMAKE_COMMAND}" -E make_directory "${words_dir}"
-            COMMAND redlock_command ${ARGN} > "${words_dir}/${file}"
-            DEPENDS redlock_command
-            VERBATIM
-        )
-        set(words ${words} "${words_dir}/${file}" PARENT_SCOPE)
-    endfunction()
-    redlock_word(redlock completion bash)
-    redlock_word(_redlock completion zsh)
-    redlock_word(redlock.fish completion fish)
-    # Only the command knows the list of pages. The folder is removed first, so that no outdated page stays.
-    set(pages_dir "${words_dir}/man1")
-    add_custom_command(
-        OUTPUT "${pages_dir}/redlock.1"
-        COMMAND "${CMAKE_COMMAND}" -E rm -rf "${pages_dir}"
-        COMMAND redlock_command manual --all "${pages_dir}"
-        DEPENDS redlock_command
-        VERBATIM
-    )
-    add_custom_target(redlock_words ALL DEPENDS ${words} "${pages_dir}/redlock.1")
+if(TARGET redlock_words)
     install(
-        DIRECTORY "${pages_dir}/"
+        DIRECTORY "${PROJECT_BINARY_DIR}/words/man1/"
         DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"
         COMPONENT redlock_command
     )
     install(
-        FILES "${words_dir}/redlock"
+        FILES "${PROJECT_BINARY_DIR}/words/redlock"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
         COMPONENT redlock_command
     )
     install(
-        FILES "${words_dir}/_redlock"
+        FILES "${PROJECT_BINARY_DIR}/words/_redlock"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions"
         COMPONENT redlock_command
     )
     install(
-        FILES "${words_dir}/redlock.fish"
+        FILES "${PROJECT_BINARY_DIR}/words/redlock.fish"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
         COMPONENT redlock_command
     )

@@ -649,7 +649,8 @@ TEST_CASE("an argument outranks the file for every option", "[locks]")
     CHECK(run(nodes, {"--config", file, "inspect", "job"}).status == 0);
     // A command that reads no configuration ignores the file.
     std::ofstream(file, std::ios::app) << "nonsense = 1\n";
-    CHECK(run(nodes, {"manual"}, {"REDLOCK_CONFIG=" + file}).status == 0);
+    CHECK_THAT(command({"--node", "redis://h", "demo"}, {"REDLOCK_CONFIG=" + file}).end().text,
+               ContainsSubstring("demo: it starts nodes of its own"));
 }
 
 TEST_CASE("a command reports an error in a file or on a node in its own words", "[locks]")
@@ -704,7 +705,7 @@ TEST_CASE("a command reports an error in a file or on a node in its own words", 
                           "rediss:// or valkeys://, "
                           "or unix://\n");
     // An error in the arguments is not attributed to the section of the command,
-    std::ofstream(file) << "[run]\nttl = \"9s\"\n[manual]\n";
+    std::ofstream(file) << "[run]\nttl = \"9s\"\n[demo]\n";
     out = command({"--config", file, "--node", "redis://h", "run", "job"}).end();
     CHECK(out.text.starts_with("redlock: run: no command"));
     // an argument is not searched for in the file,

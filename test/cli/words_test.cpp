@@ -279,12 +279,19 @@ TEST_CASE("without a password file the command's logins come from its URLs", "[w
 
 namespace {
 
+/// The folder of the manual pages and the completions that the build has made.
+const std::filesystem::path words_folder = WORDS;
+
+std::string manual_of(const std::string& name)
+{
+    return text_of(words_folder / "man1" / (name + ".1"));
+}
+
 /// The lines that a shell's script prints.
 std::vector<std::string> lines_of(const std::vector<std::string>& shell)
 {
     const temp_dir folder;
-    process running("/usr/bin/env", shell,
-                    {folder / "out", {}, {std::string("REDLOCK=") + REDLOCK_COMMAND}});
+    process running("/usr/bin/env", shell, {folder / "out", {}, {std::string("WORDS=") + WORDS}});
     CHECK(running.wait() == 0);
     std::istringstream text(text_of(folder / "out"));
     std::vector<std::string> out;
@@ -297,7 +304,7 @@ std::vector<std::string> lines_of(const std::vector<std::string>& shell)
 /// The completions of bash for the last of `words`.
 std::vector<std::string> proposals(const std::vector<std::string>& words)
 {
-    std::string script = "source <(\"$REDLOCK\" completion bash); COMP_WORDS=(";
+    std::string script = "source \"$WORDS/redlock\"; COMP_WORDS=(";
     for (const auto& word : words) {
         script += " '" + word + "'";
     }
@@ -309,9 +316,8 @@ std::vector<std::string> proposals(const std::vector<std::string>& words)
 /// The completions of fish, each without its description.
 std::vector<std::string> proposals_of_fish(const std::string& line)
 {
-    auto out =
-        lines_of({"fish", "--no-config", "-c",
-                  "\"$REDLOCK\" completion fish | source; complete -C '" + line + "' | sort"});
+    auto out = lines_of({"fish", "--no-config", "-c",
+                         "source $WORDS/redlock.fish; complete -C '" + line + "' | sort"});
     for (auto& one : out) {
         one.erase(std::min(one.find('\t'), one.size()));
     }
@@ -325,8 +331,8 @@ std::string completed_by_zsh(const std::string& line)
     // The file is kept, so that zsh searches all of its functions once and not for each line.
     static const temp_dir folder;
     std::ofstream(folder / ".zshrc") << R"(PROMPT=
+fpath=("$WORDS" $fpath)
 autoload -U compinit && compinit -u -d "$ZDOTDIR/functions"
-source <("$REDLOCK" completion zsh)
 show() { print -r -- "<$BUFFER>"; BUFFER=; zle accept-line }
 zle -N show && bindkey '^X' show && bindkey '^I' complete-word
 print ready
@@ -361,9 +367,6 @@ TEST_CASE("bash completes commands and options", "[words]")
     // Options of every command complete after a command too.
     CHECK(proposals({"redlock", "run", "--key-p"}) == std::vector<std::string>{"--key-prefix"});
     CHECK(proposals({"redlock", "--node-t"}) == std::vector<std::string>{"--node-timeout"});
-    // Values of an argument.
-    CHECK(proposals({"redlock", "completion", "f"}) == std::vector<std::string>{"fish"});
-    CHECK(proposals({"redlock", "manual", "ins"}) == std::vector<std::string>{"inspect"});
 }
 
 TEST_CASE("fish completes commands and options", "[words]")
@@ -374,8 +377,6 @@ TEST_CASE("fish completes commands and options", "[words]")
     CHECK(proposals_of_fish("redlock run --gr") == list{"--grace"});
     CHECK(proposals_of_fish("redlock --node redis://a run --key-p") == list{"--key-prefix"});
     CHECK(proposals_of_fish("redlock --node-t") == list{"--node-timeout"});
-    CHECK(proposals_of_fish("redlock completion f") == list{"fish"});
-    CHECK(proposals_of_fish("redlock manual ins") == list{"inspect"});
 }
 
 TEST_CASE("zsh completes commands and options", "[words]")
@@ -388,7 +389,6 @@ TEST_CASE("zsh completes commands and options", "[words]")
     CHECK(completed_by_zsh("redlock --node redis://a run --key-p") ==
           "redlock --node redis://a run --key-prefix=");
     CHECK(completed_by_zsh("redlock --node-t") == "redlock --node-timeout=");
-    CHECK(completed_by_zsh("redlock completion f") == "redlock completion fish ");
     // The command to run completes as if it were alone.
     CHECK(completed_by_zsh("redlock run r -- redlock ins") == "redlock run r -- redlock inspect ");
     CHECK(completed_by_zsh("redlock run r --grace=1s -- redlock ins") ==
@@ -399,47 +399,42 @@ TEST_CASE("zsh completes commands and options", "[words]")
 
 TEST_CASE("the completions for other shells know as many words", "[words]")
 {
-    for (const char* shell : {"zsh", "fish"}) {
-        const auto [status, text] = command({"completion", shell}).end();
-        CHECK(status == 0);
+    for (const char* file : {"_redlock", "redlock.fish"}) {
+        const std::string text = text_of(words_folder / file);
         CHECK_THAT(text, ContainsSubstring("grace"));
         CHECK_THAT(text, ContainsSubstring("key-prefix"));
         CHECK_THAT(text, ContainsSubstring("inspect"));
-        CHECK_THAT(text, ContainsSubstring("bash zsh fish"));
         CHECK_THAT(text, ContainsSubstring("run acquire extend release inspect"));
     }
-    CHECK_THAT(command({"completion", "zsh"}).end().text, ContainsSubstring("'*--node=["));
-    CHECK(command({"completion", "tcsh"}).end().status == 64);
+    CHECK_THAT(text_of(words_folder / "_redlock"), ContainsSubstring("'*--node=["));
 }
 
 TEST_CASE("the help and the manual name every option", "[words]")
 {
     const auto all = command({"--help"}).end();
     CHECK(all.status == 0);
-    for (const char* name : {"run", "acquire", "extend", "release", "inspect", "doctor", "admit",
-                             "completion", "manual"}) {
+    for (const char* name :
+         {"run", "acquire", "extend", "release", "inspect", "doctor", "admit", "bench", "demo"}) {
         CAPTURE(name);
         CHECK_THAT(all.text, ContainsSubstring(std::string("\n  ") + name));
         const auto help = command({name, "--help"}).end();
         CHECK(help.status == 0);
         CHECK_THAT(help.text, ContainsSubstring(std::string("Usage: redlock ") + name));
-        const auto page = command({"manual", name}).end();
-        CHECK(page.status == 0);
-        CHECK_THAT(page.text, ContainsSubstring(".SH EXIT STATUS"));
+        const auto page = manual_of(std::string("redlock-") + name);
+        CHECK_THAT(page, ContainsSubstring(".SH EXIT STATUS"));
         // More than the name: an example, or a hint.
-        CHECK_THAT(page.text, ContainsSubstring("\n.nf\n"));
-        CHECK(page.text.find("\n.nf\n") < page.text.find("\n.SH OPTIONS\n"));
+        CHECK_THAT(page, ContainsSubstring("\n.nf\n"));
+        CHECK(page.find("\n.nf\n") < page.find("\n.SH OPTIONS\n"));
     }
     for (const char* name : {"run", "doctor"}) {
         CHECK_THAT(command({name, "--help"}).end().text, ContainsSubstring("--node URL"));
-        CHECK_THAT(command({"manual", name}).end().text, ContainsSubstring("\\-\\-node URL"));
+        const auto page = manual_of(std::string("redlock-") + name);
+        CHECK_THAT(page, ContainsSubstring("\\-\\-node URL"));
         CHECK_THAT(command({name, "--help"}).end().text,
                    ContainsSubstring("\nA DURATION is a number with a unit: ms"));
-        CHECK_THAT(command({"manual", name}).end().text,
-                   ContainsSubstring("\nA DURATION is a number with a unit: ms"));
+        CHECK_THAT(page, ContainsSubstring("\nA DURATION is a number with a unit: ms"));
     }
-    CHECK_THAT(command({"manual"}).end().text, ContainsSubstring("redlock\\-run"));
-    CHECK(command({"manual", "nothing"}).end().status == 64);
+    CHECK_THAT(manual_of("redlock"), ContainsSubstring("redlock\\-run"));
     CHECK(command({"--version"}).end().text == "0.2.0\n");
 }
 
@@ -449,10 +444,10 @@ TEST_CASE("the help describes options without the notation of its parser", "[wor
     CHECK_THAT(run, ContainsSubstring("--fencing,--no-fencing "));
     CHECK_THAT(run, ContainsSubstring("--ttl DURATION=10s"));
     CHECK_THAT(run, ContainsSubstring("With --max-ttl: the nodes are new"));
-    for (const char* name : {"run", "acquire", "inspect", "doctor", "manual"}) {
+    for (const char* name : {"run", "acquire", "inspect", "doctor", "bench"}) {
         CAPTURE(name);
         const auto help = command({name, "--help"}).end().text;
-        const auto page = command({"manual", name}).end().text;
+        const auto page = manual_of(std::string("redlock-") + name);
         for (const char* of_the_parser : {"{false}", " INT", "Needs:", "Excludes:"}) {
             CAPTURE(of_the_parser);
             CHECK(help.find(of_the_parser) == help.npos);
@@ -465,8 +460,8 @@ TEST_CASE("text below the options of a command wraps at one width", "[words]")
 {
     const auto is_text = [](const std::string& line) { return !line.empty() && line[0] != ' '; };
     unsigned wrapped = 0;
-    for (const char* name : {"run", "acquire", "extend", "release", "inspect", "doctor", "admit",
-                             "completion", "manual", "bench", "demo"}) {
+    for (const char* name :
+         {"run", "acquire", "extend", "release", "inspect", "doctor", "admit", "bench", "demo"}) {
         const auto help = command({name, "--help"}).end().text;
         const auto options = help.find("\nOptions:\n");
         REQUIRE(options != std::string::npos);
@@ -500,7 +495,7 @@ TEST_CASE("a node's outcome is an identifier in JSON", "[words]")
 
 TEST_CASE("the manual says which environment variables and files a command reads", "[words]")
 {
-    const auto page = command({"manual"}).end().text;
+    const auto page = manual_of("redlock");
     for (const char* name : {"NODES", "USER", "PASSWORD", "CONFIG", "OWNER_TOKEN"}) {
         CHECK_THAT(page, ContainsSubstring(std::string("\n.B REDLOCK_") + name + '\n'));
     }
@@ -518,20 +513,14 @@ TEST_CASE("a command refuses options that contradict each other", "[words]")
     CHECK(command({"inspect", "--watch=2s", "job"}).end().status == 64);
 }
 
-TEST_CASE("one command writes all manual pages", "[words]")
+TEST_CASE("each command that the manual names has a page", "[words]")
 {
-    const temp_dir folder;
-    const auto pages = folder / "man1";
-    REQUIRE(command({"manual", "--all", pages.string()}).end().status == 0);
-    CHECK(text_of(pages / "redlock.1") == command({"manual"}).end().text);
-    CHECK(text_of(pages / "redlock-run.1") == command({"manual", "run"}).end().text);
-    std::istringstream page(text_of(pages / "redlock.1"));
+    std::istringstream page(manual_of("redlock"));
     std::size_t named = 0;
     for (std::string line; std::getline(page, line);) {
         named += line.starts_with(".BR redlock\\-") ? 1U : 0U;
     }
-    const auto files = std::distance(std::filesystem::directory_iterator(pages), {});
+    const auto files =
+        std::distance(std::filesystem::directory_iterator(words_folder / "man1"), {});
     CHECK(named + 1 == static_cast<std::size_t>(files));
-    CHECK(command({"manual", "--all", "/dev/null/none"}).end().status == 70);
-    CHECK(command({"manual", "--all", pages.string(), "run"}).end().status == 64);
 }

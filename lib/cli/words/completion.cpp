@@ -1,4 +1,6 @@
-#include "cli/completion.hpp"
+#include "cli/words/completion.hpp"
+
+#include "cli/words/manual.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -13,12 +15,6 @@ struct word {
     bool takes_value = false;
     bool repeats = false;
 };
-
-std::vector<const CLI::App*> commands_of(const CLI::App& app)
-{
-    return app.get_subcommands(
-        [](const CLI::App* sub) { return !sub->get_name().empty() && !sub->get_group().empty(); });
-}
 
 void add_options(std::vector<word>& out, const CLI::App& app)
 {
@@ -42,33 +38,22 @@ std::vector<word> words_of(const CLI::App& sub)
     return out;
 }
 
-std::string joined(const std::vector<std::string>& words)
+std::string joined(const std::vector<word>& words)
 {
     std::string out;
     for (const auto& one : words) {
-        out += out.empty() ? "" : " ";
-        out += one;
+        out += (out.empty() ? "" : " ") + one.text;
     }
     return out;
 }
 
-std::string joined(const std::vector<word>& words)
+std::string command_names(const CLI::App& app)
 {
-    std::vector<std::string> texts;
-    texts.reserve(words.size());
-    for (const auto& one : words) {
-        texts.push_back(one.text);
-    }
-    return joined(texts);
-}
-
-std::string names_of(const CLI::App& app)
-{
-    std::vector<std::string> names;
+    std::string out;
     for (const CLI::App* sub : commands_of(app)) {
-        names.push_back(sub->get_name());
+        out += (out.empty() ? "" : " ") + sub->get_name();
     }
-    return joined(names);
+    return out;
 }
 
 std::vector<word> words_in_front(const CLI::App& app)
@@ -76,15 +61,6 @@ std::vector<word> words_in_front(const CLI::App& app)
     std::vector<word> out;
     add_options(out, app);
     return out;
-}
-
-/// The possible arguments of a command. Empty if any argument is possible.
-std::string values_of(const CLI::App& sub)
-{
-    if (sub.get_name() == "manual") {
-        return names_of(*sub.get_parent());
-    }
-    return sub.get_name() == "completion" ? joined(shells()) : "";
 }
 
 /// Quotes a text in single quotes for any of the shells. bash and zsh read a backslash as itself,
@@ -96,39 +72,6 @@ std::string quoted(const std::string& text)
         out += c == '\'' ? std::string("'\\''") : std::string(1, c);
     }
     return out + "'";
-}
-
-std::string for_bash(const CLI::App& app)
-{
-    std::string out =
-        "# bash completion of redlock\n"
-        "_redlock() {\n"
-        "    local word=${COMP_WORDS[COMP_CWORD]} command= i\n"
-        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-        "        case ${COMP_WORDS[i]} in\n"
-        "            --) [[ $command == run ]] && type -t _command_offset >/dev/null &&\n"
-        "                _command_offset $((i + 1)); return ;;\n"
-        "        esac\n"
-        "        [[ -n $command ]] || case \" " +
-        names_of(app) +
-        " \" in\n"
-        "            *\" ${COMP_WORDS[i]} \"*) command=${COMP_WORDS[i]} ;;\n"
-        "        esac\n"
-        "    done\n"
-        "    case ${COMP_WORDS[COMP_CWORD - 1]} in\n"
-        "        --*-file | --config) compopt -o default; COMPREPLY=(); return ;;\n"
-        "    esac\n"
-        "    case $command in\n";
-    for (const CLI::App* sub : commands_of(app)) {
-        out += "        " + sub->get_name() + ") COMPREPLY=($(compgen -W '" + values_of(*sub) +
-               ' ' + joined(words_of(*sub)) + "' -- \"$word\")) ;;\n";
-    }
-    return out + "        *) COMPREPLY=($(compgen -W '" + names_of(app) + ' ' +
-           joined(words_in_front(app)) +
-           "' -- \"$word\")) ;;\n"
-           "    esac\n"
-           "}\n"
-           "complete -F _redlock redlock\n";
 }
 
 /// Escapes the characters that have a meaning for `_arguments` and `_describe`.
@@ -156,7 +99,42 @@ std::string for_zsh_arguments(const std::vector<word>& options)
     return out;
 }
 
-std::string for_zsh(const CLI::App& app)
+}  // namespace
+
+std::string bash_completion(const CLI::App& app)
+{
+    std::string out =
+        "# bash completion of redlock\n"
+        "_redlock() {\n"
+        "    local word=${COMP_WORDS[COMP_CWORD]} command= i\n"
+        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+        "        case ${COMP_WORDS[i]} in\n"
+        "            --) [[ $command == run ]] && type -t _command_offset >/dev/null &&\n"
+        "                _command_offset $((i + 1)); return ;;\n"
+        "        esac\n"
+        "        [[ -n $command ]] || case \" " +
+        command_names(app) +
+        " \" in\n"
+        "            *\" ${COMP_WORDS[i]} \"*) command=${COMP_WORDS[i]} ;;\n"
+        "        esac\n"
+        "    done\n"
+        "    case ${COMP_WORDS[COMP_CWORD - 1]} in\n"
+        "        --*-file | --config) compopt -o default; COMPREPLY=(); return ;;\n"
+        "    esac\n"
+        "    case $command in\n";
+    for (const CLI::App* sub : commands_of(app)) {
+        out += "        " + sub->get_name() + ") COMPREPLY=($(compgen -W '" +
+               joined(words_of(*sub)) + "' -- \"$word\")) ;;\n";
+    }
+    return out + "        *) COMPREPLY=($(compgen -W '" + command_names(app) + ' ' +
+           joined(words_in_front(app)) +
+           "' -- \"$word\")) ;;\n"
+           "    esac\n"
+           "}\n"
+           "complete -F _redlock redlock\n";
+}
+
+std::string zsh_completion(const CLI::App& app)
 {
     std::string out =
         "#compdef redlock\n"
@@ -172,7 +150,7 @@ std::string for_zsh(const CLI::App& app)
         "    local -i at=0 i\n"
         "    for ((i = 2; i < CURRENT; i++)); do\n"
         "        [[ ' " +
-        names_of(app) +
+        command_names(app) +
         " ' != *\" $words[i] \"* ]] || { at=$i; break }\n"
         "    done\n"
         "    if ((at == 0)); then\n"
@@ -195,26 +173,18 @@ std::string for_zsh(const CLI::App& app)
         "    fi\n"
         "    case $command in\n";
     for (const CLI::App* sub : commands_of(app)) {
-        const std::string values = values_of(*sub);
-        out +=
-            "        " + sub->get_name() + ") _arguments" + for_zsh_arguments(words_of(*sub)) +
-            " \\\n            " +
-            (values.empty() ? "'*: :_message argument'" : quoted("1:argument:(" + values + ')')) +
-            " ;;\n";
+        out += "        " + sub->get_name() + ") _arguments" + for_zsh_arguments(words_of(*sub)) +
+               " \\\n            '*: :_message argument' ;;\n";
     }
     return out +
            "    esac\n"
            "}\n"
-           "if [[ $funcstack[1] == _redlock ]]; then\n"
-           "    _redlock \"$@\"\n"
-           "else\n"
-           "    compdef _redlock redlock\n"
-           "fi\n";
+           "_redlock \"$@\"\n";
 }
 
-std::string for_fish(const CLI::App& app)
+std::string fish_completion(const CLI::App& app)
 {
-    const std::string all = names_of(app);
+    const std::string all = command_names(app);
     std::string out =
         "# fish completion of redlock\n"
         "complete -c redlock -f -n 'not __fish_seen_subcommand_from " +
@@ -229,29 +199,9 @@ std::string for_fish(const CLI::App& app)
     for (const CLI::App* sub : commands_of(app)) {
         out += "complete -c redlock -n 'not __fish_seen_subcommand_from " + all + "' -a " +
                sub->get_name() + " -d " + quoted(sub->get_description()) + '\n';
-        if (const std::string values = values_of(*sub); !values.empty()) {
-            out += "complete -c redlock -f -n '__fish_seen_subcommand_from " + sub->get_name() +
-                   "' -a " + quoted(values) + '\n';
-        }
         add("__fish_seen_subcommand_from " + sub->get_name(), words_of(*sub));
     }
     return out;
-}
-
-}  // namespace
-
-const std::vector<std::string>& shells()
-{
-    static const std::vector<std::string> all{"bash", "zsh", "fish"};
-    return all;
-}
-
-std::string completion(const CLI::App& app, std::string_view shell)
-{
-    if (shell == "bash") {
-        return for_bash(app);
-    }
-    return shell == "zsh" ? for_zsh(app) : for_fish(app);
 }
 
 }  // namespace redlock::cli

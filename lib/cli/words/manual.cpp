@@ -1,4 +1,4 @@
-#include "cli/manual.hpp"
+#include "cli/words/manual.hpp"
 
 #include "cli/help.hpp"
 
@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <fstream>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -84,11 +82,6 @@ std::string footer_of(const CLI::App& app)
     return text.empty() ? "" : ".nf\n" + plain(text) + "\n.fi\n";
 }
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app)
-{
-    return app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
-}
-
 /// A section of terms, each in front of its explanation.
 template <std::size_t N>
 std::string section(const std::string& title, const std::pair<const char*, const char*> (&parts)[N])
@@ -144,34 +137,18 @@ std::string page_of(const CLI::App& app, const CLI::App& sub)
 
 }  // namespace
 
-std::string manual_page(const CLI::App& app, const std::string& command)
+std::vector<const CLI::App*> commands_of(const CLI::App& app)
 {
-    if (command.empty()) {
-        return page_of_all(app);
-    }
-    for (const CLI::App* sub : commands_of(app)) {
-        if (sub->get_name() == command) {
-            return page_of(app, *sub);
-        }
-    }
-    throw std::invalid_argument("manual: there is no command '" + command + "'");
+    return app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
 }
 
-void write_manual_pages(const CLI::App& app, const std::filesystem::path& folder)
+std::map<std::string, std::string> manual_pages(const CLI::App& app)
 {
-    std::filesystem::create_directories(folder);
-    const auto write = [&](const std::string& page, const std::string& command) {
-        const auto file = folder / (page + ".1");
-        std::ofstream out(file);
-        out << manual_page(app, command);
-        if (!out.flush()) {
-            throw std::runtime_error("manual: " + file.string() + " cannot be written");
-        }
-    };
-    write("redlock", "");
+    std::map<std::string, std::string> out{{"redlock", page_of_all(app)}};
     for (const CLI::App* sub : commands_of(app)) {
-        write("redlock-" + sub->get_name(), sub->get_name());
+        out.emplace("redlock-" + sub->get_name(), page_of(app, *sub));
     }
+    return out;
 }
 
 }  // namespace redlock::cli
