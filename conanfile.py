@@ -30,7 +30,7 @@ class RedlockConan(ConanFile):
         "boost/*:header_only": True,
     }
     exports = "include/redlock/version.hpp"
-    exports_sources = "CMakeLists.txt", "LICENSE", "include/*", "lib/*", "bench/*"
+    exports_sources = "CMakeLists.txt", "LICENSE", "include/*", "lib/*"
     generators = "CMakeDeps"
     implements = ["auto_shared_fpic"]
 

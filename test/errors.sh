@@ -161,7 +161,7 @@ for metric in $(grep -oE '\bredlock_[a-z_]+' docs/operate/alarms.md | sed -E 's/
     fi
 done
 # The options that grep leaves out are arguments only.
-for key in $(grep -ohE '"(-[a-z],)?--[a-z][a-z-]*' lib/cli/*.cpp | sed -E 's/.*--//' |
+for key in $(grep -ohE '"(-[a-z],)?--[a-z][a-z-]*' $(find lib/cli -maxdepth 1 -name '*.cpp' ! -name load_commands.cpp) | sed -E 's/.*--//' |
     grep -vxE 'config|help|version|no-wait' | sort -u); do
     checked=$((checked + 1))
     if ! grep -qE "^\| (\`\[.*\| )?\`([a-z-]+\`, \`)?$key\`" docs/config_file.md; then

@@ -27,7 +27,7 @@ function layer(path) {
     if (path ~ /^resp\//) return 2
     if (path ~ /^core\//) return 3
     if (path ~ /^engine\//) return 4
-    if (path ~ /^(scope|cli)\//) return 5
+    if (path ~ /^(scope|load|cli)\//) return 5
     if (path ~ /^testing\//) return 6
     return -1
 }
@@ -51,7 +51,7 @@ FNR == 1 {
     own_part = part(FILENAME)
     public = FILENAME ~ /^include\//
     own = layer(FILENAME)
-    if (own < 0) own = 5                     # lib/*.cpp, lib/scope and lib/cli: the facade
+    if (own < 0) own = 5                     # lib/*.cpp, lib/scope, lib/load and lib/cli: the facade
     pure = own < 4
 }
 

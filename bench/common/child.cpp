@@ -1,6 +1,6 @@
 #include "common/child.hpp"
 
-#include "common/bound_to_parent.hpp"
+#include "load/bound_to_parent.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "common/endpoint.hpp"
-#include "common/histogram.hpp"
-#include "common/meter.hpp"
-#include "common/options.hpp"
+#include "load/endpoint.hpp"
+#include "load/histogram.hpp"
+#include "load/meter.hpp"
+#include "load/options.hpp"
 
 #include <boost/asio/io_context.hpp>
 

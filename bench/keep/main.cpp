@@ -1,11 +1,11 @@
 // Measures the cost of very many locks that are kept alive: takes them, holds them for a while,
 // counts the cost of their renewals, releases all of them, and checks that no key is left.
 
-#include "common/endpoint.hpp"
-#include "common/meter.hpp"
-#include "common/options.hpp"
-#include "common/servers.hpp"
-#include "common/usage.hpp"
+#include "load/endpoint.hpp"
+#include "load/meter.hpp"
+#include "load/options.hpp"
+#include "load/servers.hpp"
+#include "load/usage.hpp"
 
 #include <redlock/redlock.hpp>
 

@@ -1,6 +1,6 @@
 #include "common/child.hpp"
-#include "common/result.hpp"
-#include "common/servers.hpp"
+#include "load/result.hpp"
+#include "load/servers.hpp"
 #include "redlock_bench/commands.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 #include "common/child.hpp"
-#include "common/meter.hpp"
-#include "common/servers.hpp"
+#include "load/figures.hpp"
+#include "load/meter.hpp"
+#include "load/servers.hpp"
 #include "redlock_bench/commands.hpp"
-#include "redlock_bench/figures.hpp"
 #include "redlock_bench/turns.hpp"
 
 #include <nlohmann/json.hpp>

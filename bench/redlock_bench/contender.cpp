@@ -1,5 +1,5 @@
+#include "load/figures.hpp"
 #include "redlock_bench/commands.hpp"
-#include "redlock_bench/figures.hpp"
 #include "redlock_bench/turns.hpp"
 
 #include <redlock/client.hpp>

@@ -1,5 +1,6 @@
 // Takes and releases locks through the library, to measure it or to show it.
 
+#include "load/arguments.hpp"
 #include "redlock_bench/arguments.hpp"
 #include "redlock_bench/commands.hpp"
 

@@ -1,8 +1,8 @@
-#include "common/histogram.hpp"
-#include "common/servers.hpp"
+#include "load/figures.hpp"
+#include "load/histogram.hpp"
+#include "load/servers.hpp"
+#include "load/versions.hpp"
 #include "redlock_bench/commands.hpp"
-#include "redlock_bench/figures.hpp"
-#include "redlock_bench/versions.hpp"
 
 #include <redlock/client.hpp>
 

@@ -1,4 +1,4 @@
-#include "common/histogram.hpp"
+#include "load/histogram.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

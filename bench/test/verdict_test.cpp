@@ -1,4 +1,4 @@
-#include "redlock_bench/verdict.hpp"
+#include "load/verdict.hpp"
 
 #include <redlock/error.hpp>
 

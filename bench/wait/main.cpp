@@ -2,11 +2,11 @@
 // holds. Counts the commands meanwhile, releases all locks, and measures the time until every
 // waiter has had its lock.
 
-#include "common/endpoint.hpp"
-#include "common/meter.hpp"
-#include "common/options.hpp"
-#include "common/servers.hpp"
-#include "common/usage.hpp"
+#include "load/endpoint.hpp"
+#include "load/meter.hpp"
+#include "load/options.hpp"
+#include "load/servers.hpp"
+#include "load/usage.hpp"
 
 #include <redlock/redlock.hpp>
 

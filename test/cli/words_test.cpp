@@ -1,7 +1,6 @@
 #include "cli/command.hpp"
 
 #include "base/address.hpp"
-#include "cli/command_line.hpp"
 #include "cli/masters.hpp"
 #include "cli/printing.hpp"
 #include "cli/secret_file.hpp"

@@ -20,13 +20,15 @@ def text(path):
 
 # The ports. Includes name the modules of Boost, and version.hpp comes with each of them.
 manifest = json.loads(text("vcpkg.json"))
-parts = {"": ["include", "lib"], "cli": ["lib/cli", "bench/common", "bench/redlock_bench"],
-         "tests": ["test", "docs/examples"], "bench": ["bench"]}
+parts = {"": ["include", "lib"], "cli": ["lib/cli", "lib/load"],
+         "tests": ["test", "docs/examples"], "bench": ["bench", "lib/load"]}
 for feature, folders in parts.items():
     ports = list(manifest["dependencies"])
     ports += manifest["features"][feature]["dependencies"] if feature else []
     for folder in folders:
         for path in glob.glob(folder + "/**/*.[ch]pp", recursive=True):
+            if folder == "lib" and path.startswith(("lib/cli/", "lib/load/")):
+                continue
             for name in re.findall(r"#include <boost/([a-z_]+)", text(path)):
                 port = "boost-" + name.replace("_", "-")
                 if port not in ports + ["boost-version"]:

@@ -17,7 +17,7 @@
 namespace redlock::test {
 namespace {
 
-/// The benchmarks' own nodes have ports below this range (bench/common/servers.cpp, bench/harness).
+/// The benchmarks' own nodes have ports below this range (lib/load/servers.cpp, bench/harness).
 constexpr unsigned first_port = 12'000;
 
 unsigned first_ephemeral_port()

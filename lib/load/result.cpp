@@ -1,4 +1,4 @@
-#include "common/result.hpp"
+#include "load/result.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/servers.hpp"
+#include "load/servers.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,4 +1,4 @@
-#include "redlock_bench/course.hpp"
+#include "load/course.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "redlock_bench/measurement.hpp"
+#include "load/measurement.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/histogram.hpp"
+#include "load/histogram.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "redlock_bench/figures.hpp"
-#include "redlock_bench/plan.hpp"
+#include "load/figures.hpp"
+#include "load/plan.hpp"
 
 #include <redlock/client.hpp>
 

@@ -1,8 +1,8 @@
-#include "common/servers.hpp"
+#include "load/servers.hpp"
 
-#include "common/bound_to_parent.hpp"
-#include "common/endpoint.hpp"
-#include "common/last_orders.hpp"
+#include "load/bound_to_parent.hpp"
+#include "load/endpoint.hpp"
+#include "load/last_orders.hpp"
 
 #include <boost/process/v2/environment.hpp>
 #include <boost/process/v2/src.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "common/result.hpp"
-#include "common/usage.hpp"
+#include "load/result.hpp"
+#include "load/usage.hpp"
 
 #include <chrono>
 #include <functional>

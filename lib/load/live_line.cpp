@@ -1,6 +1,6 @@
-#include "redlock_bench/live_line.hpp"
+#include "load/live_line.hpp"
 
-#include "redlock_bench/verdict.hpp"
+#include "load/verdict.hpp"
 
 #include <chrono>
 #include <iomanip>

@@ -1,4 +1,4 @@
-#include "redlock_bench/figures.hpp"
+#include "load/figures.hpp"
 
 #include <algorithm>
 #include <utility>

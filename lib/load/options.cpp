@@ -1,4 +1,4 @@
-#include "common/options.hpp"
+#include "load/options.hpp"
 
 #include <CLI/CLI.hpp>
 

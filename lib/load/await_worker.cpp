@@ -1,4 +1,4 @@
-#include "redlock_bench/course.hpp"
+#include "load/course.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>

@@ -5,8 +5,8 @@
 #include "cli/commands.hpp"
 #include "cli/duration.hpp"
 #include "cli/printing.hpp"
-#include "redlock_bench/arguments.hpp"
-#include "redlock_bench/commands.hpp"
+#include "load/arguments.hpp"
+#include "load/commands.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,11 +1,11 @@
-#include "common/endpoint.hpp"
-#include "common/meter.hpp"
-#include "common/servers.hpp"
-#include "redlock_bench/commands.hpp"
-#include "redlock_bench/live_line.hpp"
-#include "redlock_bench/measurement.hpp"
-#include "redlock_bench/versions.hpp"
-#include "redlock_bench/workload.hpp"
+#include "load/commands.hpp"
+#include "load/endpoint.hpp"
+#include "load/live_line.hpp"
+#include "load/measurement.hpp"
+#include "load/meter.hpp"
+#include "load/servers.hpp"
+#include "load/versions.hpp"
+#include "load/workload.hpp"
 
 #include <nlohmann/json.hpp>
 

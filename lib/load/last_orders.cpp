@@ -1,4 +1,4 @@
-#include "common/last_orders.hpp"
+#include "load/last_orders.hpp"
 
 #include <stdexcept>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "common/endpoint.hpp"
+#include "load/endpoint.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>

@@ -1,4 +1,4 @@
-#include "common/usage.hpp"
+#include "load/usage.hpp"
 
 #include <fstream>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "common/result.hpp"
-#include "redlock_bench/figures.hpp"
+#include "load/figures.hpp"
+#include "load/result.hpp"
 
 #include <redlock/stats.hpp>
 

@@ -1,6 +1,6 @@
-#include "redlock_bench/versions.hpp"
+#include "load/versions.hpp"
 
-#include "common/meter.hpp"
+#include "load/meter.hpp"
 
 #include <redlock/version.hpp>
 

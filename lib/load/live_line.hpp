@@ -1,6 +1,6 @@
 #pragma once
 
-#include "redlock_bench/figures.hpp"
+#include "load/figures.hpp"
 
 #include <cstddef>
 #include <iosfwd>

@@ -1,4 +1,4 @@
-#include "redlock_bench/workload.hpp"
+#include "load/workload.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>

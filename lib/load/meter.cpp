@@ -1,6 +1,6 @@
-#include "common/meter.hpp"
+#include "load/meter.hpp"
 
-#include "common/histogram.hpp"
+#include "load/histogram.hpp"
 
 #include <boost/version.hpp>
 

@@ -1,7 +1,7 @@
-#include "redlock_bench/commands.hpp"
-#include "redlock_bench/live_line.hpp"
-#include "redlock_bench/verdict.hpp"
-#include "redlock_bench/workload.hpp"
+#include "load/commands.hpp"
+#include "load/live_line.hpp"
+#include "load/verdict.hpp"
+#include "load/workload.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>

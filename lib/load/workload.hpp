@@ -1,6 +1,6 @@
 #pragma once
 
-#include "redlock_bench/course.hpp"
+#include "load/course.hpp"
 
 #include <redlock/stats.hpp>
 
