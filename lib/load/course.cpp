@@ -10,12 +10,12 @@ constexpr std::size_t shared_every = 16;
 
 }  // namespace
 
-course::course(boost::asio::any_io_executor ex, config c, plan p)
+course::course(boost::asio::any_io_executor ex, const config& c, plan p)
     : todo(std::move(p)),
       // Keys of another run may still be on the nodes.
       mark(todo.names.empty() ? "bench:" + std::to_string(std::random_device{}()) + ':'
                               : todo.names),
-      locks(std::move(ex), std::move(c)),
+      locks(std::move(ex), c),
       score(todo.resources + todo.shared, todo.workers)
 {
     for (std::size_t i = 0; i < todo.resources + todo.shared; ++i) {

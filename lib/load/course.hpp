@@ -19,7 +19,7 @@ namespace redlock::bench {
 
 /// The common data of all workers of a run.
 struct course {
-    course(boost::asio::any_io_executor ex, config c, plan p);
+    course(boost::asio::any_io_executor ex, const config& c, plan p);
 
     [[nodiscard]] bool is_shared(std::size_t resource) const { return resource >= todo.resources; }
     [[nodiscard]] std::chrono::milliseconds hold_of(std::size_t resource) const

@@ -76,7 +76,7 @@ void live_line::print()
         // A longer line could not be overwritten.
         out_ << "\r\x1b[K" << line.str().substr(0, width()) << std::flush;
     } else {
-        out_ << line.str() << std::endl;
+        out_ << line.str() << '\n' << std::flush;
     }
     unfinished_ = terminal_;
     since_printed_ = {};
@@ -108,7 +108,7 @@ void live_line::say(std::string_view text)
         out_ << '\n';
     }
     unfinished_ = false;
-    out_ << text << std::endl;
+    out_ << text << '\n' << std::flush;
 }
 
 }  // namespace redlock::bench

@@ -390,6 +390,7 @@ double local_servers::cpu_seconds() const
 std::vector<pid_t> local_servers::pids() const
 {
     std::vector<pid_t> all;
+    all.reserve(size());
     for (std::size_t i = 0; i < size(); ++i) {
         all.push_back(pid(i));
     }
