@@ -63,7 +63,7 @@ std::vector<std::string> with_empty_values(const CLI::App& app, const CLI::App* 
 
 }  // namespace
 
-command_line::command_line(const std::vector<further_command>& further)
+command_line::command_line()
     : app_(std::make_unique<CLI::App>()),
       file_(std::make_shared<config_file>())
 {
@@ -88,10 +88,9 @@ command_line::command_line(const std::vector<further_command>& further)
     add_inspect();
     add_doctor();
     add_admit();
-    for (const auto& one : further) {
-        CLI::App* const sub = app.add_subcommand(one.name, one.description);
-        actions_.emplace_back(sub, one.add(*sub, masters_));
-    }
+    add_load("bench", "Measures cycles of acquire and release, on nodes of its own or on others",
+             add_bench);
+    add_load("demo", "Shows that locks go on while nodes die and come back", add_demo);
     app.footer(std::string(exit_status_text()));
 }
 
@@ -190,6 +189,13 @@ CLI::App* command_line::add_of_masters(const std::string& name, const std::strin
     CLI::App* const sub = add(name, description, std::move(action));
     sub->fallthrough();
     return sub;
+}
+
+void command_line::add_load(const std::string& name, const std::string& description,
+                            std::function<int()> (*add_options)(CLI::App&, const masters_options&))
+{
+    CLI::App* const sub = app_->add_subcommand(name, description);
+    actions_.emplace_back(sub, add_options(*sub, masters_));
 }
 
 void command_line::add_taking(CLI::App& sub, taking_options& o)

@@ -23,7 +23,7 @@ class config_file;
  */
 class command_line {
 public:
-    explicit command_line(const std::vector<further_command>& further);
+    command_line();
     ~command_line();
     command_line(const command_line&) = delete;
     command_line& operator=(const command_line&) = delete;
@@ -48,6 +48,9 @@ private:
     /// Adds a command that uses nodes. The options for nodes may also follow the command's name.
     CLI::App* add_of_masters(const std::string& name, const std::string& description,
                              std::function<int()> action);
+    /// Adds a command that loads nodes.
+    void add_load(const std::string& name, const std::string& description,
+                  std::function<int()> (*add_options)(CLI::App&, const masters_options&));
     void add_taking(CLI::App& sub, taking_options& o);
     void add_held(CLI::App& sub, held_options& o);
     [[nodiscard]] int parse_and_act(const std::vector<std::string>& arguments);

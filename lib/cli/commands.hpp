@@ -81,15 +81,10 @@ struct inspect_options {
 /// Admits new nodes at once under the restart guard.
 [[nodiscard]] int admit(const masters_options& masters);
 
-/// A command that is defined outside this folder.
-struct further_command {
-    std::string name;
-    std::string description;
-    /// Adds the command's options and returns its action. The action may use the options for nodes.
-    std::function<std::function<int()>(CLI::App& sub, const masters_options& masters)> add;
-};
+// Adds the options of a command that loads nodes, and returns its action, which may use the options
+// for nodes.
 
-/// `bench` and `demo`. Each is defined next to the code that it runs.
-[[nodiscard]] std::vector<further_command> further_commands();
+[[nodiscard]] std::function<int()> add_bench(CLI::App& sub, const masters_options& masters);
+[[nodiscard]] std::function<int()> add_demo(CLI::App& sub, const masters_options& masters);
 
 }  // namespace redlock::cli

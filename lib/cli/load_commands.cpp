@@ -1,5 +1,3 @@
-// The part of these programs that the redlock command includes.
-
 #include "base/address.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -88,6 +86,8 @@ std::string in_milliseconds(std::string& text)
     return why;
 }
 
+}  // namespace
+
 std::function<int()> add_bench(CLI::App& sub, const masters_options& masters)
 {
     const auto o = std::make_shared<bench::run_options>();
@@ -128,17 +128,6 @@ std::function<int()> add_demo(CLI::App& sub, const masters_options& masters)
             throw std::invalid_argument("demo: it prints text for a reader, and has no --json");
         }
         return bench::show(*o);
-    };
-}
-
-}  // namespace
-
-std::vector<further_command> further_commands()
-{
-    return {
-        {"bench", "Measures cycles of acquire and release, on nodes of its own or on others",
-         add_bench},
-        {"demo", "Shows that locks go on while nodes die and come back", add_demo},
     };
 }
 

@@ -22,7 +22,7 @@ void write(const std::filesystem::path& file, const std::string& text)
 /// Writes all files. The folder is removed first, so that no outdated page stays.
 void write_all(const std::filesystem::path& folder)
 {
-    const redlock::cli::command_line line(redlock::cli::further_commands());
+    const redlock::cli::command_line line;
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder / "man1");
     write(folder / "redlock", redlock::cli::bash_completion(line.app()));
