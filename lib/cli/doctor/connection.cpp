@@ -1,6 +1,7 @@
 #include "cli/doctor/connection.hpp"
 
 #include "base/wipe.hpp"
+#include "engine/world.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -10,22 +11,6 @@
 namespace redlock::cli {
 
 namespace asio = boost::asio;
-
-namespace {
-
-std::shared_ptr<engine::link> make_link(const engine::link_setup& setup,
-                                        const std::shared_ptr<engine::tls_context>& tls)
-{
-    using via = base::address::transport;
-    switch (setup.address->via) {
-        case via::tcp: return engine::make_tcp_link(setup);
-        case via::tls: return engine::make_tls_link(setup, tls);
-        case via::unix_socket: return engine::make_unix_link(setup);
-    }
-    return nullptr;
-}
-
-}  // namespace
 
 doctor_connection::doctor_connection(const asio::any_io_executor& executor,
                                      const base::address& address,
@@ -38,7 +23,7 @@ doctor_connection::doctor_connection(const asio::any_io_executor& executor,
     setup.events = this;
     setup.address = &address;
     setup.addresses = std::move(addresses);
-    link_ = make_link(setup, tls);
+    link_ = engine::make_system_world()->make_link(setup, tls);
 }
 
 doctor_connection::~doctor_connection()
