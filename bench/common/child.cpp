@@ -28,8 +28,8 @@ std::string output_of(const std::filesystem::path& program,
     }
     asio::io_context io;
     asio::readable_pipe pipe(io);
-    process::process child(io, program, arguments, process::process_stdio{nullptr, pipe, stderr},
-                           bound_to_parent{});
+    process::process child(io, program.c_str(), arguments,
+                           process::process_stdio{nullptr, pipe, stderr}, bound_to_parent{});
     std::string output;
     boost::system::error_code end;
     asio::read(pipe, asio::dynamic_buffer(output), end);
@@ -44,7 +44,7 @@ class child::running {
 public:
     running(const std::filesystem::path& program, const std::vector<std::string>& arguments)
         : program_(program),
-          process_(io_, program, arguments, process::process_stdio{input_, output_, stderr},
+          process_(io_, program.c_str(), arguments, process::process_stdio{input_, output_, stderr},
                    bound_to_parent{})
     {}
 

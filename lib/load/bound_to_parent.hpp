@@ -1,9 +1,11 @@
 #pragma once
 
-// With both, Boost.Process needs nothing to link: std::filesystem, and its own sources, which
-// servers.cpp compiles.
+// Up to Boost 1.87, Boost.Process needs nothing to link with both: std::filesystem, and its own
+// sources, which servers.cpp compiles. From 1.88 on it is a library, which is built without both.
+#if __has_include(<boost/process/v2/src.hpp>)
 #define BOOST_PROCESS_USE_STD_FS
 #define BOOST_PROCESS_V2_SEPARATE_COMPILATION
+#endif
 #include <boost/process/v2/process.hpp>
 #include <boost/process/v2/stdio.hpp>
 

@@ -4,11 +4,12 @@
 #include "load/endpoint.hpp"
 #include "load/last_orders.hpp"
 
-#include <boost/process/v2/environment.hpp>
-#include <boost/process/v2/src.hpp>
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/process/v2/environment.hpp>
+#if __has_include(<boost/process/v2/src.hpp>)
+#include <boost/process/v2/src.hpp>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -80,7 +81,7 @@ fs::path find_program(const std::string& name)
     if (name.find('/') != name.npos) {
         return name;
     }
-    auto found = process::environment::find_executable(name);
+    const std::string found = process::environment::find_executable(name).string();
     if (found.empty()) {
         throw std::runtime_error("no " + name + " in PATH; --server names another program");
     }
@@ -230,7 +231,7 @@ void local_servers::group::launch(std::size_t i)
     if (!log) {
         throw std::system_error(errno, std::generic_category(), s.log.string());
     }
-    s.child = process::process(io_, program_, arguments(s),
+    s.child = process::process(io_, program_.c_str(), arguments(s),
                                process::process_stdio{nullptr, log.get(), log.get()},
                                bound_to_parent{.signal = SIGKILL, .in_own_group = true});
     orders_->set(i, s.child.id());
