@@ -2,8 +2,13 @@
 
 #include "base/owner_token.hpp"
 #include "base/text.hpp"
+#include "cli/checks.hpp"
 #include "cli/printing.hpp"
 #include "cli/secret_file.hpp"
+#include "cli/session.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -16,8 +21,12 @@
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace redlock::cli {
+
+namespace asio = boost::asio;
+
 namespace {
 
 constexpr std::string_view label = "owner_token=";
@@ -49,8 +58,8 @@ std::string first_token(std::istream& in)
     return {};
 }
 
-}  // namespace
-
+/// Reads the owner token from the place that the options name.
+/// @throws std::invalid_argument with a text for the user, which does not contain the token.
 std::string owner_token_of(const held_options& o)
 {
     std::string token;
@@ -85,6 +94,32 @@ std::string owner_token_of(const held_options& o)
             std::to_string(base::owner_token::size) + " digits (0-9, a-f) that acquire printed");
     }
     return token;
+}
+
+}  // namespace
+
+int with_held(const masters_options& masters, const held_options& o,
+              const std::optional<duration>& ttl,
+              const std::function<asio::awaitable<int>(client&, lock)>& work)
+{
+    const std::string token = owner_token_of(o);
+    const config c = config_of(masters);
+    check_resources(c, o.resources);
+    if (ttl) {
+        check_ttl(c, *ttl);
+    }
+    const auto shortest = c.node_timeout * 4;
+    return with_client(c, interrupts::cancel_work, [&](client& locks) -> asio::awaitable<int> {
+        co_await connected(locks, c, c.connect_timeout);
+        report nodes;
+        auto [error, lock] =
+            co_await locks.async_adopt(o.resources, token, ttl ? ttl->length : shortest,
+                                       {.report = &nodes}, asio::as_tuple(asio::deferred));
+        if (error) {
+            co_return fail_held(o, error, nodes, masters.json);
+        }
+        co_return co_await work(locks, std::move(lock));
+    });
 }
 
 int fail_held(const held_options& o, error_code error, const report& nodes, bool json)

@@ -2,16 +2,21 @@
 
 #include "cli/commands.hpp"
 
-#include <redlock/error.hpp>
-#include <redlock/report.hpp>
+#include <redlock/redlock.hpp>
 
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace redlock::cli {
 
-/// Reads the owner token from the place that the options name.
-/// @throws std::invalid_argument with a text for the user, which doesn't contain what was read.
-[[nodiscard]] std::string owner_token_of(const held_options& o);
+/// Adopts the lock of the owner token, and passes it to `work`. Without a ttl, the lock gets the
+/// shortest one, which does no harm: an adoption never shortens a lease. Returns the exit status.
+[[nodiscard]] int with_held(const masters_options& masters, const held_options& o,
+                            const std::optional<duration>& ttl,
+                            const std::function<boost::asio::awaitable<int>(client&, lock)>& work);
 
 /// Prints on stderr why a lock can't be extended or released. Returns the exit status. The nodes
 /// don't distinguish a lock that has ended from a token of another lock, so the text doesn't
