@@ -167,13 +167,8 @@ std::string inspection_text(const std::string& resource, const inspection& found
         out += found.state == lock_state::unknown ? "; `redlock doctor` says what to do" : "";
     }
     out += '\n';
-    std::size_t widest = 0;
     for (const auto& node : r.nodes) {
-        widest = std::max(widest, node.node.size());
-    }
-    for (const auto& node : r.nodes) {
-        out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
-               word_for(node, found, several);
+        out += in_column(node, r) + word_for(node, found, several);
         out += node.never_ends ? ", without an end" : "";
         if (node.holder_ttl) {
             out += " for " + seconds_text(*node.holder_ttl);

@@ -12,9 +12,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
+#include <iomanip>
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -166,13 +169,8 @@ std::map<std::string, std::size_t> reasons_in(const report& r)
 std::string node_lines(const report& r, const std::string& message)
 {
     std::string out;
-    std::size_t widest = 0;
     for (const auto& node : r.nodes) {
-        widest = std::max(widest, node.node.size());
-    }
-    for (const auto& node : r.nodes) {
-        out += "  " + node.node + std::string(widest - node.node.size() + 2, ' ') +
-               to_string(node.outcome);
+        out += in_column(node, r) + to_string(node.outcome);
         out += node.outcome == node_outcome::granted && is_without_vote(node)
                    ? " without a fencing token"
                    : "";
@@ -300,6 +298,13 @@ std::string why_no_majority(const report& r)
     return out + (remedy.empty() ? advice : remedy);
 }
 
+std::string in_column(const node_report& node, const report& r)
+{
+    const auto widest =
+        std::ranges::max_element(r.nodes, {}, [](const node_report& n) { return n.node.size(); });
+    return "  " + node.node + std::string(widest->node.size() - node.node.size() + 2, ' ');
+}
+
 std::string names(const std::vector<std::string>& resources)
 {
     std::string out;
@@ -313,17 +318,14 @@ std::string names(const std::vector<std::string>& resources)
 std::string date_text(std::chrono::system_clock::time_point when)
 {
     using namespace std::chrono;
-    const auto ms = floor<milliseconds>(when);
-    const auto day = floor<days>(ms);
-    const year_month_day date(day);
-    const hh_mm_ss time(ms - day);
-    char text[64];
-    std::snprintf(
-        text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-        static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-        static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
-    return text;
+    const auto second = floor<seconds>(when);
+    const std::time_t time = system_clock::to_time_t(second);
+    std::tm utc{};
+    gmtime_r(&time, &utc);
+    std::ostringstream out;
+    out << std::put_time(&utc, "%FT%T.") << std::setfill('0') << std::setw(3)
+        << floor<milliseconds>(when - second).count() << 'Z';
+    return out.str();
 }
 
 std::string seconds_text(std::chrono::nanoseconds length)

@@ -91,6 +91,9 @@ int fail(const std::string& why, exit_status status, bool json);
 /// printed dates have this form.
 [[nodiscard]] std::string date_text(std::chrono::system_clock::time_point when);
 
+/// The node's name in a column with the names of all nodes of the report.
+[[nodiscard]] std::string in_column(const node_report& node, const report& r);
+
 /// Formats a duration: "8.3 s".
 [[nodiscard]] std::string seconds_text(std::chrono::nanoseconds length);
 
