@@ -2,8 +2,9 @@
 
 #include "base/settings.hpp"
 #include "core/coordinator.hpp"
-#include "sim/model_master.hpp"
-#include "sim/random.hpp"
+#include "support/virtual/model_master.hpp"
+#include "support/virtual/random.hpp"
+#include "support/virtual/timeline.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +12,6 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,24 +28,8 @@ constexpr auto deadline = std::chrono::milliseconds{600'000};
 /// The wanted resources. The second one counts only if some clients want both.
 const std::vector<std::string> resources{"r", "s"};
 
-class seeded_entropy final : public base::entropy {
-public:
-    explicit seeded_entropy(std::uint64_t seed) : random_(seed, 7) {}
-    [[nodiscard]] bool fill(std::span<std::byte> out) noexcept override
-    {
-        for (std::byte& b : out) {
-            b = static_cast<std::byte>(random_.next());
-        }
-        return true;
-    }
-
-private:
-    sim::random_source random_;
-};
-
-struct fixed_date final : base::wall_clock {
-    [[nodiscard]] std::int64_t microseconds() noexcept override { return 1'700'000'000'000'000; }
-};
+/// The date of all clients, which stands still.
+constexpr instant date_of_clients{};
 
 config config_of(const plan& p, manner how)
 {
@@ -84,10 +68,11 @@ struct link {
 };
 
 struct contender {
-    contender(const base::settings& s, std::uint64_t seed) : random(seed), core(s, random, date) {}
+    contender(const base::settings& s, std::uint64_t seed) : random(seed, 7), core(s, random, date)
+    {}
 
-    seeded_entropy random;
-    fixed_date date;
+    test::seeded_entropy random;
+    test::virtual_date date{date_of_clients};
     core::coordinator core;
     std::vector<link> links;
     instant timer = instant::max();
@@ -100,7 +85,8 @@ public:
     outcome run();
 
 private:
-    void at(instant when, std::function<void()> what) { events_.push({when, ++order_, what}); }
+    [[nodiscard]] instant now() const { return events_.now(); }
+    void at(instant when, std::function<void()> what) { events_.at(when, std::move(what)); }
     nanos way(unsigned client)
     {
         const nanos further = is_far(client) ? plan_.far / 2 : nanos{};
@@ -120,16 +106,6 @@ private:
     void take_finished(unsigned client);
     [[nodiscard]] std::uint64_t commands() const;
 
-    struct event {
-        instant when;
-        std::uint64_t order;
-        std::function<void()> what;
-        bool operator<(const event& other) const
-        {
-            return std::pair(other.when, other.order) < std::pair(when, order);
-        }
-    };
-
     /// The last client.
     [[nodiscard]] bool is_far(unsigned client) const
     {
@@ -144,10 +120,8 @@ private:
     plan plan_;
     base::settings settings_;
     base::settings of_untold_;
-    sim::random_source random_;
-    std::priority_queue<event> events_;
-    std::uint64_t order_ = 0;
-    instant now_{nanos{1s}};
+    test::random_source random_;
+    test::timeline<std::function<void()>> events_{1s};
     std::vector<test::model_master> masters_;
     std::vector<instant> busy_until_;
     std::vector<std::unique_ptr<contender>> clients_;
@@ -205,10 +179,7 @@ std::uint64_t play::commands() const
 void play::run_until(const std::function<bool()>& done)
 {
     while (!done() && !events_.empty()) {
-        const event next = events_.top();
-        events_.pop();
-        now_ = std::max(now_, next.when);
-        next.what();
+        events_.take().second();
     }
 }
 
@@ -219,8 +190,8 @@ void play::pump(unsigned client)
     take_finished(client);
     for (core::node_mask dialled = c.core.take_to_connect(); dialled != 0; dialled &= dialled - 1) {
         const auto node = static_cast<unsigned>(std::countr_zero(dialled));
-        at(now_ + way(client), [this, client, node] {
-            clients_[client]->core.on_connected(now_, node);
+        at(now() + way(client), [this, client, node] {
+            clients_[client]->core.on_connected(now(), node);
             pump(client);
         });
     }
@@ -240,7 +211,7 @@ void play::pump(unsigned client)
             contender& due = *clients_[client];
             if (due.timer == next) {
                 due.timer = instant::max();
-                due.core.on_time(now_);
+                due.core.on_time(now());
                 pump(client);
             }
         });
@@ -250,7 +221,7 @@ void play::pump(unsigned client)
 void play::send(unsigned client, unsigned node, std::string bytes)
 {
     link& l = clients_[client]->links[node];
-    l.last_up = std::max(l.last_up, now_ + way(client));
+    l.last_up = std::max(l.last_up, now() + way(client));
     at(l.last_up, [this, client, node, bytes = std::move(bytes)] {
         clients_[client]->links[node].unread += bytes;
         serve(client, node);
@@ -265,8 +236,8 @@ void play::serve(unsigned client, unsigned node)
     std::string replies;
     std::string_view rest = l.unread;
     for (std::string_view next = rest; auto command = test::take_command(next); rest = next) {
-        busy_until_[node] = std::max(busy_until_[node], now_) + plan_.command;
-        replies += m.execute(now_, l.session, *command);
+        busy_until_[node] = std::max(busy_until_[node], now()) + plan_.command;
+        replies += m.execute(now(), l.session, *command);
     }
     l.unread.erase(0, l.unread.size() - rest.size());
     answer(client, node, std::exchange(l.session.out, {}) + replies, busy_until_[node]);
@@ -290,18 +261,18 @@ void play::answer(unsigned client, unsigned node, std::string bytes, instant whe
     link& l = clients_[client]->links[node];
     l.last_down = std::max(l.last_down, when + way(client));
     at(l.last_down, [this, client, node, bytes = std::move(bytes)] {
-        clients_[client]->core.on_bytes(now_, node, bytes);
+        clients_[client]->core.on_bytes(now(), node, bytes);
         pump(client);
     });
 }
 
 void play::begin(worker& w)
 {
-    w.wanted = now_;
+    w.wanted = now();
     core::coordinator& c = clients_[w.client]->core;
     const acquire_options o{.ttl = std::chrono::minutes{10}, .timeout = deadline};
     core::operation& op =
-        w.wants == 3 ? c.acquire(now_, both_, o) : c.acquire(now_, resources[w.wants - 1], o);
+        w.wants == 3 ? c.acquire(now(), both_, o) : c.acquire(now(), resources[w.wants - 1], o);
     op.user = &w;
     pump(w.client);
 }
@@ -309,9 +280,9 @@ void play::begin(worker& w)
 void play::give_back(worker& w)
 {
     had_ &= ~w.wants;
-    free_since_ = now_;
+    free_since_ = now();
     core::operation& op =
-        clients_[w.client]->core.release(now_, *std::exchange(w.held, nullptr), nullptr);
+        clients_[w.client]->core.release(now(), *std::exchange(w.held, nullptr), nullptr);
     op.user = &w;
     pump(w.client);
 }
@@ -319,12 +290,12 @@ void play::give_back(worker& w)
 void play::take_finished(unsigned client)
 {
     core::coordinator& c = clients_[client]->core;
-    c.look_after(now_);
-    while (core::operation* op = c.take_finished(now_)) {
+    c.look_after(now());
+    while (core::operation* op = c.take_finished(now())) {
         worker& w = *static_cast<worker*>(op->user);
         if (op->what == core::operation::kind::release) {
             if (plan_.span > nanos{} && goes_on_ && client > 0) {
-                at(now_, [this, &w] { begin(w); });
+                at(now(), [this, &w] { begin(w); });
             }
         } else if (op->error) {
             found_.starved = found_.starved || goes_on_;
@@ -337,7 +308,7 @@ void play::take_finished(unsigned client)
 
 void play::note_wait(const worker& w)
 {
-    const nanos waited = now_ - w.wanted;
+    const nanos waited = now() - w.wanted;
     if (is_untold(w)) {
         longest_untold_ = std::max(longest_untold_, waited);
     } else if (is_far(w.client)) {
@@ -357,17 +328,17 @@ void play::on_granted(worker& w, core::lease& l)
     ++w.grants;
     note_wait(w);
     if (free_since_) {
-        handovers_.push_back(now_ - *free_since_);
+        handovers_.push_back(now() - *free_since_);
     }
     if (w.client > 0) {
-        at(now_ + plan_.hold, [this, &w] { give_back(w); });
+        at(now() + plan_.hold, [this, &w] { give_back(w); });
     }
 }
 
 outcome play::run()
 {
     for (unsigned i = 0; i < clients_.size(); ++i) {
-        clients_[i]->core.start(now_);
+        clients_[i]->core.start(now());
         pump(i);
     }
     run_until([this] {
@@ -380,11 +351,11 @@ outcome play::run()
     begin(first);
     run_until([&] { return first.held != nullptr; });
     for (std::size_t i = 1; i < workers_.size(); ++i) {
-        at(now_ + random_.between(0ns, 1ms), [this, i] { begin(workers_[i]); });
+        at(now() + random_.between(0ns, 1ms), [this, i] { begin(workers_[i]); });
     }
     const auto pass = [this](nanos span) {
         bool is_over = false;
-        at(now_ + span, [&] { is_over = true; });
+        at(now() + span, [&] { is_over = true; });
         run_until([&] { return is_over; });
     };
     pass(2s);
@@ -396,9 +367,9 @@ outcome play::run()
         attempts_before += c->core.snapshot().attempts;
     }
     for (worker& w : workers_) {
-        w.wanted = now_;
+        w.wanted = now();
     }
-    const instant began = now_;
+    const instant began = now();
     give_back(first);
     if (plan_.span > nanos{}) {
         pass(plan_.span);
@@ -409,7 +380,7 @@ outcome play::run()
         });
     }
     found_.grants =
-        static_cast<double>(waits_.size()) / std::chrono::duration<double>(now_ - began).count();
+        static_cast<double>(waits_.size()) / std::chrono::duration<double>(now() - began).count();
     found_.attempts = -static_cast<double>(attempts_before);
     for (const auto& c : clients_) {
         found_.attempts += static_cast<double>(c->core.snapshot().attempts);
@@ -454,14 +425,14 @@ void play::end()
 {
     goes_on_ = false;
     for (auto& c : clients_) {
-        c->core.stop(now_);
-        while (core::operation* op = c->core.take_finished(now_)) {
+        c->core.stop(now());
+        while (core::operation* op = c->core.take_finished(now())) {
             c->core.recycle(*op);
         }
     }
     for (worker& w : workers_) {
         if (w.held != nullptr) {
-            clients_[w.client]->core.let_go(now_, *std::exchange(w.held, nullptr));
+            clients_[w.client]->core.let_go(now(), *std::exchange(w.held, nullptr));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 #include "base/instant.hpp"
 #include "core/votes.hpp"
-#include "sim/model_master.hpp"
+#include "support/virtual/model_master.hpp"
 
 #include <array>
 #include <map>

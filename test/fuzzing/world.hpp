@@ -4,8 +4,8 @@
 #include "input.hpp"
 #include "ledger.hpp"
 #include "resp/reader.hpp"
-#include "sim/model_master.hpp"
-#include "sim/token_order.hpp"
+#include "support/virtual/model_master.hpp"
+#include "support/virtual/token_order.hpp"
 
 #include <redlock/keep_alive.hpp>
 #include <redlock/reentrant_owner.hpp>
@@ -287,7 +287,7 @@ private:
     std::map<std::string, instant, std::less<>> believed_until_;
     /// The validity when it was last read.
     std::map<const core::lease*, instant> known_until_;
-    sim::token_order fencing_tokens_;
+    token_order fencing_tokens_;
     std::uint64_t places_ = 0;
     std::uint64_t runs_ = 0;
     bool started_ = false;

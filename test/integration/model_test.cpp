@@ -1,9 +1,9 @@
-#include "sim/model_master.hpp"
 #include "support/locks.hpp"
 #include "support/resp_client.hpp"
 #include "support/resp_text.hpp"
 #include "support/run.hpp"
 #include "support/server.hpp"
+#include "support/virtual/model_master.hpp"
 
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -5,23 +5,6 @@
 
 namespace redlock::test {
 
-namespace {
-
-/// The finaliser of splitmix64.
-std::uint64_t scramble(std::uint64_t z) noexcept
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-}  // namespace
-
-std::uint64_t clockwork::draw() noexcept
-{
-    return scramble(chance_ += 0x9e3779b97f4a7c15u);
-}
-
 base::nanos clockwork::some_time(std::chrono::milliseconds most) noexcept
 {
     if (one_in(2)) {
@@ -60,22 +43,19 @@ void clockwork::fail(std::string_view what)
 
 clockwork::event_id clockwork::at(base::nanos after, std::function<void()> what)
 {
-    const event_id id{steady_ + std::max(after, base::nanos{}), ++serials_};
-    events_.emplace(id, std::move(what));
-    return id;
+    return events_.at(events_.now() + std::max(after, base::nanos{}), std::move(what));
 }
 
 void clockwork::advance()
 {
-    auto next = events_.extract(events_.begin());
-    steady_ = std::max(steady_, next.key().first);
-    note("event", next.key().second);
-    next.mapped()();
+    const auto [id, what] = events_.take();
+    note("event", id.second);
+    what();
 }
 
 void clockwork::lag(base::nanos by)
 {
-    steady_ += by;
+    events_.pass_to(events_.now() + by);
     note("lag");
 }
 

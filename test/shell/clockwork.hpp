@@ -1,14 +1,13 @@
 #pragma once
 
-#include "base/instant.hpp"
+#include "support/virtual/random.hpp"
+#include "support/virtual/timeline.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace redlock::test {
 
@@ -20,7 +19,7 @@ class sim_context;
  */
 class clockwork {
 public:
-    using event_id = std::pair<base::instant, std::uint64_t>;
+    using event_id = timeline<std::function<void()>>::event_id;
 
     clockwork(std::uint64_t seed, std::ostream* trace) : chance_(seed), trace_(trace)
     {
@@ -30,12 +29,11 @@ public:
     clockwork(const clockwork&) = delete;
     clockwork& operator=(const clockwork&) = delete;
 
-    [[nodiscard]] base::instant now() const noexcept { return steady_ + asleep_; }
+    [[nodiscard]] base::instant now() const noexcept { return events_.now() + asleep_; }
 
-    [[nodiscard]] std::uint64_t draw() noexcept;
     [[nodiscard]] std::uint32_t below(std::uint32_t n) noexcept
     {
-        return static_cast<std::uint32_t>(draw() % n);
+        return static_cast<std::uint32_t>(chance_.below(n));
     }
     [[nodiscard]] bool one_in(std::uint32_t n) noexcept { return below(n) == 0; }
     /// From 0 to `most`, often 0.
@@ -51,16 +49,13 @@ public:
     [[nodiscard]] bool failed() const noexcept { return !failure_.empty(); }
 
     event_id at(base::nanos after, std::function<void()> what);
-    void forget(const event_id& id) noexcept { events_.erase(id); }
+    void forget(const event_id& id) noexcept { events_.forget(id); }
     [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
-    [[nodiscard]] base::instant next_event() const
-    {
-        return events_.begin()->first.first + asleep_;
-    }
+    [[nodiscard]] base::instant next_event() const { return events_.next() + asleep_; }
     /// Time until the event by the clock of timers. Also for an event that has passed.
     [[nodiscard]] base::nanos until(const event_id& id) const noexcept
     {
-        return id.first - steady_;
+        return id.first - events_.now();
     }
     /// Goes to the next event and runs it.
     void advance();
@@ -77,14 +72,13 @@ public:
 private:
     void mix(std::uint64_t word) noexcept;
 
-    std::uint64_t chance_;
+    random_source chance_;
     std::ostream* trace_;
     std::uint64_t hash_ = 0;
-    std::uint64_t serials_ = 0;
-    base::instant steady_{std::chrono::seconds{1000}};
+    /// Its time is the one that timers count.
+    timeline<std::function<void()>> events_{std::chrono::seconds{1000}};
     /// The part of the passed time that timers do not count.
     base::nanos asleep_{};
-    std::map<event_id, std::function<void()>> events_;
     std::string failure_;
 };
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -25,41 +24,6 @@ std::uint64_t digest_of(std::string_view bytes)
         h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
     }
     return h;
-}
-
-/// Takes the number from a line like "$12\r
-/// ".
-std::optional<std::size_t> take_line(std::string_view& bytes)
-{
-    const std::size_t end = bytes.find("\r\n");
-    if (end == std::string_view::npos) {
-        return std::nullopt;
-    }
-    std::size_t n = 0;
-    std::from_chars(bytes.data() + 1, bytes.data() + end, n);
-    bytes.remove_prefix(end + 2);
-    return n;
-}
-
-/// Takes the first command once it is complete.
-std::optional<words> take_command(std::string& bytes)
-{
-    std::string_view rest = bytes;
-    const auto count = take_line(rest);
-    if (!count) {
-        return std::nullopt;
-    }
-    for (std::size_t i = 0; i < *count; ++i) {
-        const auto size = take_line(rest);
-        if (!size || rest.size() < *size + 2) {
-            return std::nullopt;
-        }
-        rest.remove_prefix(*size + 2);
-    }
-    const std::size_t whole = bytes.size() - rest.size();
-    words command = parse_commands(std::string_view(bytes).substr(0, whole)).front();
-    bytes.erase(0, whole);
-    return command;
 }
 
 /// None of these replies confirms a command.
@@ -362,10 +326,12 @@ void wire::serve()
             clock_.fail("a client does not speak TLS");
             return;
         }
-        const auto command = take_command(asked_);
+        std::string_view rest = asked_;
+        const auto command = take_command(rest);
         if (!command) {
             break;
         }
+        asked_.erase(0, asked_.size() - rest.size());
         std::string reply = reply_to(*command);
         if (node_.hangs_up != 0 && clock_.one_in(node_.hangs_up)) {
             answer(replies);

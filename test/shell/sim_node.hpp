@@ -3,7 +3,7 @@
 #include "shell/clockwork.hpp"
 #include "shell/sim_context.hpp"
 #include "shell/sim_tls.hpp"
-#include "sim/model_master.hpp"
+#include "support/virtual/model_master.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/buffer.hpp>

@@ -5,7 +5,7 @@
 #include "shell/clockwork.hpp"
 #include "shell/sim_context.hpp"
 #include "shell/sim_node.hpp"
-#include "sim/model_master.hpp"
+#include "support/virtual/model_master.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include "core/coordinator.hpp"
 #include "sim/call.hpp"
 #include "sim/clock.hpp"
-#include "sim/random.hpp"
+#include "support/virtual/random.hpp"
 
 #include <redlock/reentrant_owner.hpp>
 

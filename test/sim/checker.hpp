@@ -2,9 +2,9 @@
 
 #include "sim/call.hpp"
 #include "sim/clock.hpp"
-#include "sim/model_master.hpp"
 #include "sim/network.hpp"
-#include "sim/token_order.hpp"
+#include "support/virtual/model_master.hpp"
+#include "support/virtual/token_order.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -277,7 +277,7 @@ private:
     std::vector<belief> beliefs_;
     std::deque<given_back> given_back_;
     std::deque<begun_counter> begun_;
-    token_order fencing_tokens_;
+    test::token_order fencing_tokens_;
     unsigned ids_ = 0;
 };
 

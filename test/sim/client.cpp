@@ -71,14 +71,6 @@ void each(core::node_mask nodes, What what)
 
 }  // namespace
 
-bool seeded_entropy::fill(std::span<std::byte> out) noexcept
-{
-    for (std::byte& b : out) {
-        b = static_cast<std::byte>(random_.next() & 0xffU);
-    }
-    return true;
-}
-
 client::client(world& w, unsigned index)
     : w_(w),
       index_(index),

@@ -1,13 +1,12 @@
 #pragma once
 
-#include "base/entropy.hpp"
 #include "base/settings.hpp"
 #include "sim/application.hpp"
 #include "sim/call.hpp"
 #include "sim/clock.hpp"
 #include "sim/core_memory.hpp"
 #include "sim/network.hpp"
-#include "sim/random.hpp"
+#include "support/virtual/random.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -21,16 +20,6 @@ namespace redlock::sim {
 
 class world;
 struct event;
-
-/// Owner tokens and jitter from the seed of the play.
-class seeded_entropy final : public base::entropy {
-public:
-    seeded_entropy(std::uint64_t seed, std::uint64_t purpose) : random_(seed, purpose) {}
-    [[nodiscard]] bool fill(std::span<std::byte> out) noexcept override;
-
-private:
-    random_source random_;
-};
 
 /**
  * One process with one client. It runs the core that ships and does the engine's work in the same

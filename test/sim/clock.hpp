@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/instant.hpp"
+#include "support/virtual/random.hpp"
 
 #include <cstdint>
 
@@ -8,6 +9,8 @@ namespace redlock::sim {
 
 using base::instant;
 using base::nanos;
+using test::random_source;
+using test::seeded_entropy;
 
 /// A machine's clock at a true instant: off by an offset, and fast or slow.
 class skewed_clock {

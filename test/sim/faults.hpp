@@ -2,8 +2,8 @@
 
 #include "sim/clock.hpp"
 #include "sim/plan.hpp"
-#include "sim/random.hpp"
 #include "sim/server.hpp"
+#include "support/virtual/random.hpp"
 
 #include <vector>
 

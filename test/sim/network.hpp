@@ -1,8 +1,8 @@
 #pragma once
 
 #include "sim/clock.hpp"
-#include "sim/model_master.hpp"
-#include "sim/random.hpp"
+#include "support/virtual/model_master.hpp"
+#include "support/virtual/random.hpp"
 
 #include <cstdint>
 #include <deque>

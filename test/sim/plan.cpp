@@ -1,6 +1,6 @@
 #include "sim/plan.hpp"
 
-#include "sim/random.hpp"
+#include "support/virtual/random.hpp"
 
 #include <algorithm>
 

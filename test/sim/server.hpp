@@ -1,9 +1,9 @@
 #pragma once
 
 #include "sim/clock.hpp"
-#include "sim/model_master.hpp"
 #include "sim/network.hpp"
-#include "sim/random.hpp"
+#include "support/virtual/model_master.hpp"
+#include "support/virtual/random.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -11,12 +11,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Puts the earliest event at the front of the heap.
-bool comes_later(const event& a, const event& b)
-{
-    return a.at != b.at ? a.at > b.at : a.order > b.order;
-}
-
 /// The longest time with faults. Acquires that still wait get their lock in the quiet that follows.
 constexpr nanos longest_play = 30s;
 
@@ -93,15 +87,14 @@ world::~world() = default;
 void world::begin_line()
 {
     const auto us =
-        std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch() - 1000h);
+        std::chrono::duration_cast<std::chrono::microseconds>(now().time_since_epoch() - 1000h);
     *trace_ << std::setw(10) << us.count() << " us  ";
 }
 
 void world::schedule(nanos in, event_kind kind, unsigned who, std::uint64_t which,
                      std::uint64_t what)
 {
-    queue_.push_back({now_ + in, ++orders_, kind, who, which, what});
-    std::push_heap(queue_.begin(), queue_.end(), comes_later);
+    events_.at(now() + in, {kind, who, which, what});
 }
 
 void world::mix(std::uint64_t value) noexcept
@@ -147,7 +140,7 @@ void world::dispatch(const event& e)
         checks.condemn("it goes on without end");
     }
     checks.look_at_what_is_due();
-    mix(static_cast<std::uint64_t>(e.at.time_since_epoch().count()));
+    mix(static_cast<std::uint64_t>(now().time_since_epoch().count()));
     mix((static_cast<std::uint64_t>(e.kind) << 56U) ^ (e.which << 24U) ^ (e.what << 8U) ^ e.who);
     switch (e.kind) {
         case event_kind::bytes_up: net.on_bytes_up(net.at(e.which)); return;
@@ -179,17 +172,13 @@ bool world::is_over() const
 
 void world::run_until(instant end)
 {
-    while (!queue_.empty() && queue_.front().at <= end) {
-        std::pop_heap(queue_.begin(), queue_.end(), comes_later);
-        const event e = queue_.back();
-        queue_.pop_back();
-        now_ = e.at;
-        dispatch(e);
+    while (!events_.empty() && events_.next() <= end) {
+        dispatch(events_.take().second);
         if (stop_when_over_ && is_over()) {
             return;
         }
     }
-    now_ = end;
+    events_.pass_to(end);
 }
 
 void world::run()
@@ -199,7 +188,7 @@ void world::run()
     }
     faults.begin();
     stop_when_over_ = true;
-    run_until(now_ + longest_play);
+    run_until(now() + longest_play);
     calm_down();
     for (const auto& c : clients) {
         if (c->is_alive()) {
@@ -218,29 +207,29 @@ void world::calm_down()
     acquires_left = 0;
     faults.stop();
     if (plan_.only_tokens) {
-        run_until(now_ + 10s);  // if dates are too far apart, no client may get a lock
+        run_until(now() + 10s);  // if dates are too far apart, no client may get a lock
         return;
     }
     faults.leave_some_ill();
     counts.with_some_ill += static_cast<std::uint64_t>(faults.ill() > 0);
     // Acquires without a limit may have to wait for several abandoned locks, one after another.
-    run_until(now_ + 60s + plan_.longest_ttl() * 2);
+    run_until(now() + 60s + plan_.longest_ttl() * 2);
     if (!is_over()) {
         checks.fail("somebody was not served, though a majority was well for so long");
     }
     stop_when_over_ = false;
     prove_with_some_ill();
     faults.heal();
-    run_until(now_ + 8s);
+    run_until(now() + 8s);
     forgive_dropped_debts();
     checks.nothing_left();
     const nanos until_all_is_forgotten = plan_.longest_ttl() * 2 + 130s;
-    run_until(now_ + until_all_is_forgotten);
+    run_until(now() + until_all_is_forgotten);
     prove_all();
-    run_until(now_ + 5s);  // servers hear in this time that no client waits any more
+    run_until(now() + 5s);  // servers hear in this time that no client waits any more
     if (!rests()) {
         // Some servers notice only now that a connection is gone.
-        run_until(now_ + until_all_is_forgotten);
+        run_until(now() + until_all_is_forgotten);
     }
     check_rest();
 }
@@ -282,11 +271,11 @@ void world::prove_with_some_ill()
     random_source r(plan_.seed, 851);
     const auto i = static_cast<unsigned>(r.below(clients.size()));
     client& c = *clients[i];
-    const instant end = now_ + 10s;
-    while ((!c.is_alive() || c.is_paused() || c.is_ending()) && now_ < end) {
-        run_until(now_ + 100ms);
+    const instant end = now() + 10s;
+    while ((!c.is_alive() || c.is_paused() || c.is_ending()) && now() < end) {
+        run_until(now() + 100ms);
     }
-    run_until(now_ + 2s);
+    run_until(now() + 2s);
     if (!checks.can_be_served(i)) {
         return;  // under the restart guard this may take some ttls
     }
@@ -299,7 +288,7 @@ void world::prove_with_some_ill()
 void world::prove(client& c, const std::string& resource)
 {
     c.app().prove(resource);
-    run_until(now_ + 1s);
+    run_until(now() + 1s);
     if (!c.app().has_proved()) {
         checks.fail("all is well, and an operation does not end");
     }
@@ -336,7 +325,7 @@ void world::prove_waiting(client& c, unsigned index, const std::string& resource
         s->give_to_stranger(key);
     }
     c.app().prove_waiting(resource);
-    run_until(now_ + r.between(200ms, 3s));
+    run_until(now() + r.between(200ms, 3s));
     for (const auto& s : servers) {
         s->take_from_stranger(key, how);
     }
@@ -344,15 +333,15 @@ void world::prove_waiting(client& c, unsigned index, const std::string& resource
     nanos bound = 40 * plan_.longest_way + plan_.backoff_max;
     bound += how == parting::untold ? nanos{plan_.max_poll_interval} : 0ms;
     bound += how == parting::cut ? nanos{c.settings().node_timeout + plan_.backoff_max} : 0ms;
-    const instant end = now_ + bound * 5 / 4;  // by any clock
-    while (!c.app().has_proved() && now_ < end) {
-        run_until(now_ + 5ms);
+    const instant end = now() + bound * 5 / 4;  // by any clock
+    while (!c.app().has_proved() && now() < end) {
+        run_until(now() + 5ms);
     }
     if (!c.app().has_proved()) {
         checks.fail("c" + std::to_string(index) +
                     ": all is well, but who waits for a free lock has to " + "go on waiting");
     }
-    run_until(now_ + 1s);
+    run_until(now() + 1s);
 }
 
 /// A kept-alive lock survives although no node answers one of its renewals.
@@ -363,14 +352,14 @@ void world::prove_keeping(client& c, const std::string& resource)
     }
     const nanos ttl = *std::min_element(plan_.ttls.begin(), plan_.ttls.end());
     c.app().prove_keeping(resource);
-    run_until(now_ + 1s);
+    run_until(now() + 1s);
     for (const auto& s : servers) {
         s->fall_ill(illness::blocked);
     }
     const std::uint64_t before = c.snapshot().renewal_unknown;
-    const instant end = now_ + ttl;
-    while (c.snapshot().renewal_unknown == before && now_ < end) {
-        run_until(now_ + 5ms);
+    const instant end = now() + ttl;
+    while (c.snapshot().renewal_unknown == before && now() < end) {
+        run_until(now() + 5ms);
     }
     for (const auto& s : servers) {
         s->heal();
@@ -378,9 +367,9 @@ void world::prove_keeping(client& c, const std::string& resource)
     if (c.snapshot().renewal_unknown == before) {
         checks.fail("a lock that is to be kept alive is not renewed");
     }
-    run_until(now_ + 3 * ttl);
+    run_until(now() + 3 * ttl);
     c.app().demand_kept();
-    run_until(now_ + 1s);
+    run_until(now() + 1s);
     if (!c.app().has_proved()) {
         checks.fail("all is well, and a lock that was kept alive is not given back");
     }
@@ -395,22 +384,22 @@ void world::prove_passing_on(client& c, const std::string& resource)
     }
     random_source r(plan_.seed, 852);
     const auto until = [this, &c](bool (application::*is_there)() const, instant end) {
-        while (!(c.app().*is_there)() && now_ < end) {
-            run_until(now_ + 1ms);
+        while (!(c.app().*is_there)() && now() < end) {
+            run_until(now() + 1ms);
         }
     };
     c.app().prove_passing_on(resource);
-    until(&application::stands_in_line, now_ + 1s);
-    run_until(now_ + r.between(1ms, 30ms));
+    until(&application::stands_in_line, now() + 1s);
+    run_until(now() + r.between(1ms, 30ms));
     if (plan_.nodes > 2) {
         faults.make_ill(r.below(plan_.nodes), 1, illness::blocked);
     }
     c.app().pass_on();
     const nanos bound = 15 * plan_.longest_way + 10ms;  // some round trips
-    until(&application::is_served, now_ + bound * 5 / 4);
+    until(&application::is_served, now() + bound * 5 / 4);
     c.app().demand_passed_on();
     faults.heal();
-    run_until(now_ + 1s);
+    run_until(now() + 1s);
     if (!c.app().has_proved()) {
         checks.fail("all is well, and a lock that was passed on is not given back");
     }
@@ -455,7 +444,7 @@ void world::check_rest()
             return c.heard_last() + 1s > c.local_now() || c.next_ping() < c.local_now() + 1s;
         };
         for (int n = 0; n < longest_talk && talks(); ++n) {
-            run_until(now_ + 1s);
+            run_until(now() + 1s);
         }
         if (!rests(c)) {
             const stats s = c.snapshot();

@@ -7,8 +7,8 @@
 #include "sim/faults.hpp"
 #include "sim/network.hpp"
 #include "sim/plan.hpp"
-#include "sim/random.hpp"
 #include "sim/server.hpp"
+#include "support/virtual/timeline.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -38,8 +38,6 @@ enum class event_kind : std::uint8_t {
 };
 
 struct event {
-    instant at;
-    std::uint64_t order = 0;
     event_kind kind{};
     unsigned who = 0;
     std::uint64_t which = 0;
@@ -116,9 +114,9 @@ public:
 
     // Shared by the parts.
     [[nodiscard]] const plan& planned() const noexcept { return plan_; }
-    [[nodiscard]] instant now() const noexcept { return now_; }
+    [[nodiscard]] instant now() const noexcept { return events_.now(); }
     /// The same as a reference for frequent reads.
-    [[nodiscard]] const instant& clock() const noexcept { return now_; }
+    [[nodiscard]] const instant& clock() const noexcept { return events_.now(); }
     [[nodiscard]] bool is_quiet() const noexcept { return quiet_; }
     void schedule(nanos in, event_kind kind, unsigned who = 0, std::uint64_t which = 0,
                   std::uint64_t what = 0);
@@ -156,12 +154,10 @@ private:
 
     const plan plan_;
     std::ostream* const trace_;
-    instant now_{std::chrono::hours{1000}};
     bool quiet_ = false;
     bool stop_when_over_ = false;
     std::uint64_t hash_ = 0;
-    std::uint64_t orders_ = 0;
-    std::vector<event> queue_;
+    test::timeline<event> events_{std::chrono::hours{1000}};
 
 public:
     // Declared after the members that they need at construction.

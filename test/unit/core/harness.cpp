@@ -11,14 +11,6 @@ namespace redlock::test {
 
 using core::node_mask;
 
-bool seeded_entropy::fill(std::span<std::byte> out) noexcept
-{
-    for (std::byte& b : out) {
-        b = static_cast<std::byte>(engine_() & 0xffU);
-    }
-    return !broken;
-}
-
 std::vector<std::string> node_urls(unsigned count)
 {
     std::vector<std::string> urls;

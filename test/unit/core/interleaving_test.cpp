@@ -1,6 +1,6 @@
 #include "harness.hpp"
-#include "sim/model_master.hpp"
 #include "support/tier.hpp"
+#include "support/virtual/model_master.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -373,7 +373,7 @@ private:
     }
 
     const race_plan plan_;
-    const seeded_entropy entropy_{1};
+    const twister_entropy entropy_{1};
     bench_world w_;
     all_ways ways_;
     std::string steps_;

@@ -1,6 +1,6 @@
 #include "harness.hpp"
 #include "resp/scripts.hpp"
-#include "sim/random.hpp"
+#include "support/virtual/random.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -170,7 +170,7 @@ private:
         return text;
     }
 
-    sim::random_source random_;
+    random_source random_;
 };
 
 /// A command that a client can do without.

@@ -3,7 +3,7 @@
 #include "base/owner_token.hpp"
 #include "context.hpp"
 #include "core/node/events.hpp"
-#include "sim/model_master.hpp"
+#include "support/virtual/model_master.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

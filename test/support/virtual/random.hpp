@@ -1,12 +1,23 @@
 #pragma once
 
+#include "base/entropy.hpp"
 #include "base/instant.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
-namespace redlock::sim {
+namespace redlock::test {
+
+/// The finaliser of SplitMix64.
+[[nodiscard]] inline std::uint64_t scramble(std::uint64_t z) noexcept
+{
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+}
 
 /// Numbers from a seed, the same on every machine (SplitMix64, Steele, Lea and Flood, 2014). Each
 /// kind of decision has its own source, so leaving one kind out does not change the others.
@@ -48,14 +59,22 @@ public:
     }
 
 private:
-    static std::uint64_t scramble(std::uint64_t z) noexcept
-    {
-        z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-        return z ^ (z >> 31U);
-    }
-
     std::uint64_t state_;
 };
 
-}  // namespace redlock::sim
+/// Owner tokens and back-offs of a client, from a seed.
+class seeded_entropy final : public base::entropy {
+public:
+    explicit seeded_entropy(std::uint64_t seed, std::uint64_t purpose = 0) : random_(seed, purpose)
+    {}
+    [[nodiscard]] bool fill(std::span<std::byte> out) noexcept override
+    {
+        std::ranges::generate(out, [this] { return static_cast<std::byte>(random_.next()); });
+        return true;
+    }
+
+private:
+    random_source random_;
+};
+
+}  // namespace redlock::test
