@@ -12,27 +12,10 @@
 using namespace redlock;
 using namespace redlock::test;
 
-namespace {
-
-model_master::entry foreign(instant end)
-{
-    return {.value = "somebody else's", .end = end};
-}
-
-void hold(bench_world& w, const std::string& key, std::initializer_list<unsigned> nodes, nanos span)
-{
-    for (const unsigned i : nodes) {
-        w.peers[i]->master.put(key, foreign(w.now + span));
-    }
-}
-
-}  // namespace
-
 TEST_CASE("an acquire takes three nodes and a release frees them", "[core]")
 {
-    bench_world w;
-    w.start();
-    CHECK(w.core->snapshot().nodes_ready == 3);
+    running_world w;
+    CHECK(w.ready() == 3);
     const std::uint64_t greetings = w.core->snapshot().commands;
     core::lease& l = w.lock("orders/42");
     CHECK(w.keys() == 3);
@@ -52,9 +35,7 @@ TEST_CASE("an acquire takes three nodes and a release frees them", "[core]")
 
 TEST_CASE("a client queues all commands of an operation in one turn", "[core]")
 {
-    bench_world w{5};
-    w.start();
-    w.manual();
+    manual_world w{5};
     (void)w.acquire("r", {.ttl = 3s});
     for (unsigned i = 0; i < 5; ++i) {
         REQUIRE(w.peers[i]->asked.size() == 1);
@@ -70,9 +51,7 @@ TEST_CASE("a client queues all commands of an operation in one turn", "[core]")
 
 TEST_CASE("late votes count for the lease and for nothing else", "[core]")
 {
-    bench_world w{3};
-    w.start();
-    w.manual();
+    manual_world w{3};
     call& c = w.acquire("r");
     w.answer(0, ok);
     w.answer(1, ok);
@@ -111,9 +90,7 @@ TEST_CASE("p05: a client refuses a configuration without nodes or with one node 
 
 TEST_CASE("p06: an acquire whose quorum comes too late fails and releases", "[core][pitfall][p06]")
 {
-    bench_world w;
-    w.start();
-    w.manual();
+    manual_world w;
     call& c = w.acquire("r", {.ttl = 1s, .timeout = 0ms});
     w.now += w.settings.validity(1s) + 1ms;
     w.answer(0, ok);
@@ -129,9 +106,7 @@ TEST_CASE("p06: an acquire whose quorum comes too late fails and releases", "[co
 
 TEST_CASE("an acquire that is cancelled after a late majority reports nothing", "[core]")
 {
-    bench_world w;
-    w.start();
-    w.manual();
+    manual_world w;
     w.with_report = true;
     call& c = w.acquire("r", {.ttl = 1s, .timeout = 10s});
     w.now += w.settings.validity(1s) + 1ms;
@@ -147,9 +122,8 @@ TEST_CASE("an acquire that is cancelled after a late majority reports nothing", 
 
 TEST_CASE("p07: a lock won by a retry is valid as long as one won at once", "[core][pitfall][p07]")
 {
-    bench_world w;
-    w.start();
-    hold(w, "r", {0, 1, 2}, 600ms);
+    running_world w;
+    w.occupy("r", 600ms);
     call& c = w.acquire("r", {.ttl = 1s});
     w.advance(2s);
     REQUIRE(c.held != nullptr);
@@ -161,9 +135,7 @@ TEST_CASE("p07: a lock won by a retry is valid as long as one won at once", "[co
 TEST_CASE("p08: a lock is valid up to its last nanosecond", "[core][pitfall][p08]")
 {
     const auto taken_after = [](nanos age, std::chrono::milliseconds least) {
-        bench_world w;
-        w.start();
-        w.manual();
+        manual_world w;
         call& c = w.acquire("r", {.ttl = 1s, .timeout = 0ms, .min_validity = least});
         w.now += age;
         w.answer(0, ok);
@@ -183,18 +155,13 @@ TEST_CASE("p08: a lock is valid up to its last nanosecond", "[core][pitfall][p08
 TEST_CASE("p13: every round sends the ttl that the caller asked for", "[core][pitfall][p13]")
 {
     for (const unsigned rounds : {0u, 1u, 5u}) {
-        config c;
-        c.backoff_min = c.backoff_max = 100ms;
-        bench_world w{3, c};
-        w.start();
-        hold(w, "r", {0, 1, 2}, 1h);
+        running_world w{3, {.backoff_min = 100ms, .backoff_max = 100ms}};
+        w.occupy("r", 1h);
         call& taken = w.acquire("r", {.ttl = 7s, .timeout = 1min});
         while (w.core->snapshot().attempts < rounds + 1) {
             w.advance(1ms);
         }
-        for (auto& p : w.peers) {
-            p->master.flush_keys();
-        }
+        w.flush_keys();
         w.advance(1s);
         REQUIRE(taken.held != nullptr);
         for (auto& p : w.peers) {
@@ -210,9 +177,8 @@ TEST_CASE("p13: every round sends the ttl that the caller asked for", "[core][pi
 
 TEST_CASE("p14: a minority of one attempt does not block the next", "[core][pitfall][p14]")
 {
-    bench_world w;
-    w.start();
-    hold(w, "r", {1, 2}, 100ms);
+    running_world w;
+    w.occupy("r", {1, 2}, 100ms);
     call& c = w.acquire("r");
     CHECK(w.peers[0]->master.keys(w.now) == 0);
     w.advance(1s);
@@ -225,11 +191,8 @@ TEST_CASE("p14: a minority of one attempt does not block the next", "[core][pitf
 
 TEST_CASE("p14: each attempt has its own token", "[core][pitfall][p14]")
 {
-    config c;
-    c.release_notifications = false;
-    bench_world w{1, c};
-    w.start();
-    hold(w, "r", {0}, 1h);
+    running_world w{1, {.release_notifications = false}};
+    w.occupy("r", {0}, 1h);
     (void)w.acquire("r", {.timeout = 1s});
     w.advance(2s);
     std::vector<std::string> tokens;
@@ -247,8 +210,7 @@ TEST_CASE("p15: an acquire with errors on a minority succeeds and reports them",
           "[core][pitfall][p15]")
 {
     for (unsigned bad = 0; bad < 3; ++bad) {
-        bench_world w;
-        w.start();
+        running_world w;
         w.peers[bad]->master.refusals["SET"] = "READONLY You can't write against a replica.";
         w.with_report = true;
         call& c = w.acquire("r", {.timeout = 0ms});
@@ -267,10 +229,8 @@ TEST_CASE("p15: an acquire with errors on a minority succeeds and reports them",
 TEST_CASE("p16: one dead node delays no acquire", "[core][pitfall][p16]")
 {
     for (unsigned dead = 0; dead < 3; ++dead) {
-        bench_world w;
-        w.start();
-        w.peers[dead]->dial = peer::dialling::refused;
-        w.close(dead);
+        running_world w;
+        w.lose(dead);
         core::lease& l = w.lock("r");
         CHECK(w.keys() == 2);
         call& r = w.release(l);
@@ -283,11 +243,10 @@ TEST_CASE("p16: one dead node delays no acquire", "[core][pitfall][p16]")
 TEST_CASE("p17: a failed acquire leaves no key on any node", "[core][pitfall][p17]")
 {
     for (unsigned held = 1; held < 8; ++held) {
-        bench_world w;
-        w.start();
+        running_world w;
         for (unsigned i = 0; i < 3; ++i) {
             if ((held >> i & 1U) != 0) {
-                hold(w, "r", {i}, 1h);
+                w.occupy("r", {i}, 1h);
             }
         }
         call& c = w.acquire("r", {.timeout = 0ms});
@@ -307,8 +266,7 @@ TEST_CASE("p17: a failed acquire leaves no key on any node", "[core][pitfall][p1
 
 TEST_CASE("a key of another type counts as contention", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     w.peers[0]->master.put("r", {.value = {}, .end = {}, .foreign_kind = true});
     CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::contended);
     CHECK(w.is_idle());
@@ -316,13 +274,8 @@ TEST_CASE("a key of another type counts as contention", "[core]")
 
 TEST_CASE("p43: a waiter sends a bounded number of commands", "[core][pitfall][p43]")
 {
-    config c;
-    c.release_notifications = false;
-    c.backoff_min = 20ms;
-    c.backoff_max = 200ms;
-    bench_world w{3, c};
-    w.start();
-    hold(w, "r", {0, 1, 2}, 1h);
+    running_world w{3, {.backoff_min = 20ms, .backoff_max = 200ms, .release_notifications = false}};
+    w.occupy("r", 1h);
     call& taken = w.acquire("r", {.timeout = 20s});
     w.advance(21s);
     CHECK(taken.error == errc::timed_out);
@@ -335,16 +288,9 @@ TEST_CASE("p43: a waiter sends a bounded number of commands", "[core][pitfall][p
 
 TEST_CASE("p43: a back-off that begins at zero grows nevertheless", "[core][pitfall][p43]")
 {
-    config c;
-    c.release_notifications = false;
-    c.backoff_min = 0ms;
-    c.backoff_max = 200ms;
-    bench_world w{3, c};
-    w.start();
-    for (auto& p : w.peers) {
-        p->way_there = 1ms;
-    }
-    hold(w, "r", {0, 1, 2}, 1h);
+    running_world w{3, {.backoff_min = 0ms, .backoff_max = 200ms, .release_notifications = false}};
+    w.set_ways(1ms, 0ms);
+    w.occupy("r", 1h);
     call& taken = w.acquire("r", {.timeout = 20s});
     w.advance(1ms);
     CHECK(w.count(0, "SET") == 2);  // the first wait is zero
@@ -362,9 +308,8 @@ TEST_CASE("p37: clients that were refused together try again at different times"
     c.backoff_min = c.backoff_max = 100ms;
     std::set<nanos> waits;
     for (std::uint32_t seed = 0; seed < 100; ++seed) {
-        bench_world w{1, c, seed};
-        w.start();
-        w.peers[0]->master.put("r", {.value = "x", .end = w.now + 1h});
+        running_world w{1, c, seed};
+        w.occupy("r", {0u}, 1h);
         call& refused = w.acquire("r");
         REQUIRE_FALSE(refused.done());
         waits.insert(w.core->next_deadline() - w.now);
@@ -389,9 +334,8 @@ TEST_CASE("a client with a custom back-off asks it for each wait", "[core]")
             suggested.push_back(wait);
             return n * 10ms;
         };
-        bench_world w{3, c};
-        w.start();
-        hold(w, "r", {0, 1, 2}, 1h);
+        running_world w{3, c};
+        w.occupy("r", 1h);
         (void)w.acquire("r", {.timeout = 1h});
         for (const nanos span : {10ms, 20ms, 30ms}) {
             const std::size_t sets = w.count(0, "SET");
@@ -407,9 +351,8 @@ TEST_CASE("a client with a custom back-off asks it for each wait", "[core]")
     SECTION("but not longer than the deadline")
     {
         c.backoff = [&](std::uint32_t, nanos) { return nanos::max(); };
-        bench_world w{3, c};
-        w.start();
-        hold(w, "r", {0, 1, 2}, 1h);
+        running_world w{3, c};
+        w.occupy("r", 1h);
         call& taken = w.acquire("r", {.timeout = 1s});
         w.advance(1s);
         CHECK(taken.error == errc::timed_out);
@@ -418,12 +361,10 @@ TEST_CASE("a client with a custom back-off asks it for each wait", "[core]")
     {
         c.backoff = [&](std::uint32_t, nanos) { return nanos::min(); };
         bench_world w{3, c};
-        for (auto& p : w.peers) {
-            p->way_there = p->way_back = 1ms;
-        }
+        w.set_ways(1ms, 1ms);
         w.start();
         w.advance(100ms);
-        hold(w, "r", {0, 1, 2}, 1h);
+        w.occupy("r", 1h);
         (void)w.acquire("r", {.timeout = 1s});
         w.advance(20ms);
         CHECK(w.count(0, "SET") == 11);
@@ -433,9 +374,8 @@ TEST_CASE("a client with a custom back-off asks it for each wait", "[core]")
         c.backoff = [](std::uint32_t, nanos) -> nanos {
             throw std::runtime_error("no\nidea\x1b[2J");
         };
-        bench_world w{3, c};
-        w.start();
-        hold(w, "r", {0, 1, 2}, 1h);
+        running_world w{3, c};
+        w.occupy("r", 1h);
         (void)w.acquire("r", {.timeout = 1h, .max_attempts = 2});
         w.advance(1s);
         REQUIRE(w.log_lines.size() == 1);
@@ -444,9 +384,8 @@ TEST_CASE("a client with a custom back-off asks it for each wait", "[core]")
     SECTION("and uses the default if it throws")
     {
         c.backoff = [&](std::uint32_t, nanos) -> nanos { throw std::runtime_error("no idea"); };
-        bench_world w{3, c};
-        w.start();
-        hold(w, "r", {0, 1, 2}, 1h);
+        running_world w{3, c};
+        w.occupy("r", 1h);
         call& taken = w.acquire("r", {.timeout = 1h, .max_attempts = 3});
         w.advance(1s);
         CHECK(taken.error == errc::contended);
@@ -458,11 +397,8 @@ TEST_CASE("a client with a custom back-off asks it for each wait", "[core]")
 TEST_CASE("p43: a short remaining ttl of the holder brings the next attempt forward",
           "[core][pitfall][p43]")
 {
-    config c;
-    c.backoff_min = c.backoff_max = 10s;
-    bench_world w{3, c, 7};
-    w.start();
-    hold(w, "r", {0, 1, 2}, 5ms);
+    running_world w{3, {.backoff_min = 10s, .backoff_max = 10s}, 7};
+    w.occupy("r", 5ms);
     w.with_report = true;
     call& taken = w.acquire("r", {.timeout = 1min});
     w.advance(1min);
@@ -473,11 +409,8 @@ TEST_CASE("p43: a short remaining ttl of the holder brings the next attempt forw
 
 TEST_CASE("p43: an extreme ttl of the holder lengthens no wait", "[core][pitfall][p43]")
 {
-    config c;
-    c.release_notifications = false;
-    c.backoff_min = c.backoff_max = 10ms;
-    bench_world w{3, c, 7};
-    w.start();
+    running_world w{
+        3, {.backoff_min = 10ms, .backoff_max = 10ms, .release_notifications = false}, 7};
     for (auto& p : w.peers) {
         p->master.put("r", {.value = "somebody else's", .end = base::instant::max()});
     }
@@ -485,18 +418,15 @@ TEST_CASE("p43: an extreme ttl of the holder lengthens no wait", "[core][pitfall
     call& taken = w.acquire("r", {.timeout = 1min});
     w.advance(1s);
     CHECK(w.core->snapshot().attempts > 50);
-    for (auto& p : w.peers) {
-        p->master.flush_keys();
-    }
+    w.flush_keys();
     w.advance(20ms);
     CHECK(taken.held != nullptr);
 }
 
 TEST_CASE("a report says how long the holder's key lives", "[core]")
 {
-    bench_world w;
-    w.start();
-    hold(w, "r", {0, 1}, 1234ms);
+    running_world w;
+    w.occupy("r", {0, 1}, 1234ms);
     w.with_report = true;
     call& c = w.acquire("r", {.timeout = 0ms});
     REQUIRE(c.error == errc::contended);
@@ -508,9 +438,8 @@ TEST_CASE("a report says how long the holder's key lives", "[core]")
 
 TEST_CASE("a report says that the holder's key has no ttl", "[core]")
 {
-    bench_world w;
-    w.start();
-    hold(w, "r", {0}, 1234ms);
+    running_world w;
+    w.occupy("r", {0}, 1234ms);
     w.peers[1]->master.write("r", {.value = "another", .end = {}});
     w.with_report = true;
     call& c = w.acquire("r", {.timeout = 0ms});
@@ -528,12 +457,11 @@ TEST_CASE("a report says that the holder's key has no ttl", "[core]")
 
 TEST_CASE("a report says how long each node took", "[core]")
 {
-    bench_world w{5};
-    w.start();
+    running_world w{5};
     w.with_report = true;
     w.peers[0]->way_there = 1ms;
     w.peers[1]->way_back = 5ms;
-    hold(w, "r", {2}, 1h);
+    w.occupy("r", {2}, 1h);
     w.peers[2]->way_back = 7ms;
     w.peers[3]->frozen = true;
     w.peers[4]->way_back = 1s;
@@ -560,9 +488,8 @@ TEST_CASE("p44: an acquire with a zero timeout makes one attempt", "[core][pitfa
 {
     config told_nothing;
     told_nothing.release_notifications = false;
-    bench_world w{3, told_nothing};
-    w.start();
-    hold(w, "r", {0, 1, 2}, 1h);
+    running_world w{3, told_nothing};
+    w.occupy("r", 1h);
     SECTION("with a zero timeout")
     {
         call& c = w.acquire("r", {.timeout = 0ms});
@@ -587,15 +514,9 @@ TEST_CASE("p44: an acquire with a zero timeout makes one attempt", "[core][pitfa
 
 TEST_CASE("p44: a zero back-off leaves no wait between attempts", "[core][pitfall][p44]")
 {
-    config c;
-    c.release_notifications = false;
-    c.backoff_min = c.backoff_max = 0ms;
-    bench_world w{3, c};
-    w.start();
-    for (auto& p : w.peers) {
-        p->way_there = 1ms;
-    }
-    hold(w, "r", {0, 1, 2}, 1h);
+    running_world w{3, {.backoff_min = 0ms, .backoff_max = 0ms, .release_notifications = false}};
+    w.set_ways(1ms, 0ms);
+    w.occupy("r", 1h);
     call& taken = w.acquire("r", {.timeout = 1h, .max_attempts = 10});
     w.advance(1s);
     CHECK(taken.error == errc::contended);
@@ -609,14 +530,12 @@ TEST_CASE("an acquire that wakes up after its deadline asks no node", "[core]")
     SECTION("from the wait between two attempts")
     {
         w.start();
-        hold(w, "r", {0, 1, 2}, 1h);
+        w.occupy("r", 1h);
         c = &w.acquire("r", {.timeout = 200ms});
     }
     SECTION("from the wait for the first connections")
     {
-        for (auto& p : w.peers) {
-            p->dial = peer::dialling::silent;
-        }
+        w.set_dialling(peer::dialling::silent);
         w.start();
         c = &w.acquire("r", {.timeout = 200ms});
     }
@@ -648,7 +567,7 @@ TEST_CASE("p44: an acquire waits at most its timeout and one node timeout", "[co
                 w.start();
             }
             if (t == trouble::held) {
-                hold(w, "r", {0, 1, 2}, 1h);
+                w.occupy("r", 1h);
             }
             for (auto& p : w.peers) {
                 p->frozen = t == trouble::frozen;
@@ -670,9 +589,8 @@ TEST_CASE("an acquire whose next wait would pass the deadline asks once more bef
     c.backoff_min = c.backoff_max = 1h;
     for (std::uint32_t seed = 0; seed < 20; ++seed) {
         CAPTURE(seed);
-        bench_world w{3, c, seed};
-        w.start();
-        hold(w, "r", {0, 1, 2}, 2h);
+        running_world w{3, c, seed};
+        w.occupy("r", 2h);
         const call& taken = w.acquire("r", {.timeout = 1s});
         w.advance(1s + w.settings.node_timeout);
         CHECK(taken.error == errc::timed_out);
@@ -683,9 +601,8 @@ TEST_CASE("an acquire whose next wait would pass the deadline asks once more bef
 TEST_CASE("p44: an acquire that wakes up long after its deadline makes no attempt",
           "[core][pitfall][p44]")
 {
-    bench_world w;
-    w.start();
-    hold(w, "r", {0, 1, 2}, 1min);
+    running_world w;
+    w.occupy("r", 1min);
     w.with_report = true;
     call& c = w.acquire("r", {.timeout = 300ms});
     w.advance(100ms);
@@ -704,9 +621,8 @@ TEST_CASE("p44: an acquire that wakes up long after its deadline makes no attemp
 
 TEST_CASE("an acquire that is cancelled between two attempts has an empty report", "[core]")
 {
-    bench_world w;
-    w.start();
-    hold(w, "r", {0, 1, 2}, 1min);
+    running_world w;
+    w.occupy("r", 1min);
     w.with_report = true;
     call& c = w.acquire("r", {.timeout = 10s});
     w.advance(1s);
@@ -726,12 +642,9 @@ TEST_CASE("p45: a client accepts the least and the largest value of every option
                 c.backoff_min = c.backoff_max = wait;
                 // Each ping in the years of these timeouts would take time and prove nothing here.
                 c.ping_interval = base::max_timeout;
-                bench_world w{3, c};
-                w.start();
-                for (auto& p : w.peers) {
-                    p->way_there = 1ms;
-                }
-                hold(w, "r", {0, 1, 2}, 30ms);
+                running_world w{3, c};
+                w.set_ways(1ms, 0ms);
+                w.occupy("r", 30ms);
                 const acquire_options o{
                     .ttl = base::max_ttl, .timeout = deadline, .max_attempts = attempts};
                 REQUIRE_FALSE(base::validate_options(w.settings, o));
@@ -751,8 +664,7 @@ TEST_CASE("p45: a client accepts the least and the largest value of every timeou
         c.node_timeout = c.stall_timeout = c.connect_timeout = span;
         c.reconnect_backoff_min = c.reconnect_backoff_max = c.ping_interval = c.close_timeout =
             span;
-        bench_world w{3, c};
-        w.start();
+        running_world w{3, c};
         const acquire_options least{.ttl = 4 * span, .timeout = 0ms};
         REQUIRE_FALSE(base::validate_options(w.settings, least));
         call& taken = w.acquire("r", least);
@@ -766,7 +678,7 @@ TEST_CASE("p45: a client accepts the least and the largest value of every timeou
         w.thaw(0);
         w.thaw(1);
         w.advance(8 * span + 10s);
-        CHECK(w.core->snapshot().nodes_ready == 3);
+        CHECK(w.ready() == 3);
         CHECK(w.keys() == 0);
         CHECK(w.is_idle());
     }
@@ -775,8 +687,7 @@ TEST_CASE("p45: a client accepts the least and the largest value of every timeou
 TEST_CASE("p45: an acquire may ask for all the validity that its ttl can give",
           "[core][pitfall][p45]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     const auto all = std::chrono::floor<std::chrono::milliseconds>(
         w.settings.validity_end(w.now, base::max_ttl) - w.now);
     const acquire_options most{.ttl = base::max_ttl, .timeout = 0ms, .min_validity = all - 1ms};
@@ -793,9 +704,8 @@ TEST_CASE("p45: an acquire may ask for all the validity that its ttl can give",
 TEST_CASE("p46: cancelled and timed out and contended and unavailable are four codes",
           "[core][pitfall][p46]")
 {
-    bench_world w;
-    w.start();
-    hold(w, "r", {0, 1, 2}, 1h);
+    running_world w;
+    w.occupy("r", 1h);
     CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::contended);
     call& late = w.acquire("r", {.timeout = 100ms});
     w.advance(1s);
@@ -804,8 +714,7 @@ TEST_CASE("p46: cancelled and timed out and contended and unavailable are four c
     w.cancel(cancelled);
     CHECK(cancelled.error == error_code(ECANCELED, boost::system::system_category()));
     for (unsigned i = 0; i < 3; ++i) {
-        w.peers[i]->dial = peer::dialling::refused;
-        w.close(i);
+        w.lose(i);
     }
     CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::unavailable);
     const stats s = w.core->snapshot();
@@ -817,8 +726,7 @@ TEST_CASE("p46: cancelled and timed out and contended and unavailable are four c
 
 TEST_CASE("an acquire without entropy gets no lock", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.entropy.broken = true;
     CHECK(w.acquire("r").error == errc::no_entropy);
     CHECK(w.count(0, "SET") == 0);
@@ -827,9 +735,8 @@ TEST_CASE("an acquire without entropy gets no lock", "[core]")
 
 TEST_CASE("an acquire whose entropy fails between two attempts ends", "[core]")
 {
-    bench_world w;
-    w.start();
-    hold(w, "r", {0, 1, 2}, 1h);
+    running_world w;
+    w.occupy("r", 1h);
     call& c = w.acquire("r");
     CHECK_FALSE(c.done());
     w.entropy.broken = true;
@@ -840,10 +747,7 @@ TEST_CASE("an acquire whose entropy fails between two attempts ends", "[core]")
 
 TEST_CASE("each key begins with the prefix", "[core]")
 {
-    config c;
-    c.key_prefix = "redlock:";
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, {.key_prefix = "redlock:"}};
     core::lease& l = w.lock("r");
     CHECK(w.peers[1]->master.value(w.now, "redlock:r") == l.token.view());
     (void)w.release(l);
@@ -854,8 +758,7 @@ TEST_CASE("a resource may have any bytes", "[core]")
 {
     using namespace std::string_literals;
     for (const std::string& name : {"a\r\nDEL k"s, "\0\0"s, std::string(max_resource_size, 'x')}) {
-        bench_world w;
-        w.start();
+        running_world w;
         core::lease& l = w.lock(name);
         CHECK(w.peers[2]->master.value(w.now, name) == l.token.view());
         (void)w.release(l);

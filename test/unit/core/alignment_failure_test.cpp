@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 TEST_CASE("a key that vanished before the alignment is no vote", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     w.with_report = true;
     call& c = w.acquire("r", once);
     w.grant_apart();
@@ -45,7 +45,7 @@ TEST_CASE("a client treats an impossible counter value as an error of its node",
           "@user_script:14.\r\n",
           "ERR The user executing the script can't run this command"}}));
     CAPTURE(says);
-    manual_world w;
+    counting_world w;
     w.with_report = true;
     call& c = w.acquire("r", once);
     const bool alone = GENERATE(true, false);
@@ -83,7 +83,7 @@ TEST_CASE("a client treats an impossible answer to an alignment as an error of i
           "the fencing counter r:fencing: WRONGTYPE Operation against a key"},
          {"-OOM command not allowed\r\n", "OOM command not allowed"}}));
     CAPTURE(says);
-    manual_world w;
+    counting_world w;
     w.with_report = true;
     call& c = w.acquire("r", once);
     w.grant_apart();
@@ -97,7 +97,7 @@ TEST_CASE("a client treats an impossible answer to an alignment as an error of i
 TEST_CASE("an answer of another type to a counter or an alignment ends the connection",
           "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     const bool to_the_raise = GENERATE(true, false);
     call& c = w.acquire("r", once);
     if (to_the_raise) {
@@ -119,7 +119,7 @@ TEST_CASE("an answer of another type to a counter or an alignment ends the conne
 
 TEST_CASE("a grant without a counter is no vote if its connection is lost", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     call& c = w.acquire("r", once);
     w.answer(0, ok);
     w.close(0);
@@ -145,7 +145,7 @@ TEST_CASE("a grant without a counter is no vote if its connection is lost", "[co
 
 TEST_CASE("an alignment continues if one of its connections is lost", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     w.with_report = true;
     call& c = w.acquire("r", once);
     w.grant_apart();
@@ -175,7 +175,7 @@ TEST_CASE("an alignment continues if one of its connections is lost", "[core][fe
 
 TEST_CASE("an alignment takes no longer than its attempt", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     call& c = w.acquire("r", once);
     w.advance(20ms);
     w.grant(0, 5);
@@ -197,7 +197,7 @@ TEST_CASE("an alignment takes no longer than its attempt", "[core][fencing]")
 TEST_CASE("p19: an acquire that is cancelled during its alignment releases",
           "[core][fencing][pitfall][p19]")
 {
-    manual_world w;
+    counting_world w;
     call& c = w.acquire("r", fenced);
     w.grant(0, 5);
     w.grant(1, 9);
@@ -219,7 +219,7 @@ TEST_CASE("late answers to an alignment change nothing", "[core][fencing]")
 {
     const std::string late = GENERATE(":1700001000000009\r\n", ":-1700001000000012\r\n", ":0\r\n",
                                       "-OOM late\r\n", "-NOSCRIPT late\r\n");
-    manual_world w;
+    counting_world w;
     call& c = w.acquire("r", fenced);
     w.grant(0, 5);
     w.grant(1, 9);
@@ -239,7 +239,7 @@ TEST_CASE("late answers to an alignment change nothing", "[core][fencing]")
 TEST_CASE("a node that gets its alignment too late to answer in time is not stalled",
           "[core][fencing][stall]")
 {
-    manual_world w;
+    counting_world w;
     const call& c = w.acquire("r", once);
     w.advance(49ms);
     w.grant(0, 5);
@@ -260,7 +260,7 @@ TEST_CASE("a node that gets its alignment too late to answer in time is not stal
 TEST_CASE("p06: an acquire checks its validity after it has the token",
           "[core][fencing][pitfall][p06]")
 {
-    manual_world w;
+    counting_world w;
     const nanos late = GENERATE(-1ns, 0ns);
     call& c = w.acquire("r", {.ttl = 1s, .timeout = 0ms, .fencing = true});
     w.grant(0, 5);

@@ -11,7 +11,7 @@ using namespace redlock::test;
 
 TEST_CASE("an alignment raises the counters of a quorum to one value", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     call& c = w.acquire("r", {.ttl = 3s, .fencing = true});
     const std::string owner = w.peers[0]->asked[0][2];
     w.grant(0, 5);
@@ -32,7 +32,7 @@ TEST_CASE("an alignment raises the counters of a quorum to one value", "[core][f
 
 TEST_CASE("a grant during an alignment joins it", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     call& c = w.acquire("r", fenced);
     w.grant(0, 5);
     w.grant(1, 9);
@@ -66,8 +66,7 @@ TEST_CASE("a counter far above the others neither raises the token nor blocks it
           "[core][fencing]")
 {
     const auto first_to_answer = GENERATE(0u, 1u, 2u);
-    bench_world w;
-    w.start();
+    running_world w;
     w.drop(w.lock("r", fenced));
     constexpr std::int64_t runaway = 9'000'000'000'000'000;
     w.peers[0]->master.put(counter, {.value = std::to_string(runaway), .end = w.now + 24h});
@@ -85,7 +84,7 @@ TEST_CASE("a counter far above the others neither raises the token nor blocks it
 
 TEST_CASE("an alignment aims above a value that other leases have passed", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     call& c = w.acquire("r", fenced);
     w.grant(0, 5);
     w.grant(1, 9);
@@ -105,7 +104,7 @@ TEST_CASE("an alignment aims above a value that other leases have passed", "[cor
 
 TEST_CASE("a node limits how far its counter may go", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     w.with_report = true;
     call& c = w.acquire("r", once);
     for (unsigned i = 0; i < 2; ++i) {
@@ -143,7 +142,7 @@ TEST_CASE("a node limits how far its counter may go", "[core][fencing]")
 
 TEST_CASE("a new counter is seeded with the client's date", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     call& c = w.acquire("r", fenced);
     const std::int64_t date = date_of(w.now);
     for (unsigned i = 0; i < 2; ++i) {
@@ -165,7 +164,7 @@ TEST_CASE("a new counter is seeded with the client's date", "[core][fencing]")
 
 TEST_CASE("a late answer to one alignment serves the next", "[core][fencing]")
 {
-    manual_world w{5};
+    counting_world w{5};
     call& c = w.acquire("r", fenced);
     w.grant(0, 5);
     w.grant(1, 6);

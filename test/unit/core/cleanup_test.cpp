@@ -11,18 +11,6 @@ using namespace redlock::test;
 
 namespace {
 
-/// Ends the connection of a node. The node refuses the next attempts to connect.
-void lose(bench_world& w, unsigned node)
-{
-    w.peers[node]->dial = peer::dialling::refused;
-    w.close(node);
-}
-
-void bring_back(bench_world& w, unsigned node)
-{
-    w.peers[node]->dial = peer::dialling::at_once;
-}
-
 /// Takes a lock. One node gets the SET, loses its connection before it answers, and never executes
 /// the SET.
 core::lease& lock_without_answer(bench_world& w, unsigned node, std::string_view resource,
@@ -40,10 +28,7 @@ core::lease& lock_without_answer(bench_world& w, unsigned node, std::string_view
 
 TEST_CASE("p18: a client releases the key that a slow node sets too late", "[core][pitfall][p18]")
 {
-    config c;
-    c.stall_timeout = 10s;
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, {.stall_timeout = 10s}};
     w.peers[2]->frozen = true;
     core::lease& l = w.lock("r", {.ttl = 500ms});
     (void)w.release(l);
@@ -58,8 +43,7 @@ TEST_CASE("p18: a client releases the key that a slow node sets too late", "[cor
 
 TEST_CASE("p20: the compensating release follows the SET on its connection", "[core][pitfall][p20]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.peers[0]->way_there = w.peers[1]->way_there = w.peers[2]->way_there = 60ms;
     call& c = w.acquire("r", {.timeout = 0ms});
     w.advance(50ms);
@@ -82,10 +66,7 @@ TEST_CASE("p20: the compensating release follows the SET on its connection", "[c
 TEST_CASE("p20: a client sends a SET once but repeats its release after a lost connection",
           "[core][pitfall][p20]")
 {
-    config c;
-    c.reconnect_backoff_max = 20ms;
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, {.reconnect_backoff_max = 20ms}};
     w.peers[2]->frozen = true;  // the node has the bytes and executes nothing
     core::lease& l = w.lock("r", {.ttl = 5s});
     const std::string token{l.token.view()};
@@ -94,7 +75,7 @@ TEST_CASE("p20: a client sends a SET once but repeats its release after a lost c
     w.peers[2]->arriving.clear();
     w.thaw(2);
     w.advance(100ms);
-    REQUIRE(w.core->snapshot().nodes_ready == 3);
+    REQUIRE(w.ready() == 3);
     (void)w.release(l);
     CHECK(w.count(2, "EVALSHA") == 1);
     CHECK(w.core->snapshot().pending_releases == 1);
@@ -128,10 +109,7 @@ TEST_CASE("p20: a client sends a SET once but repeats its release after a lost c
 
 TEST_CASE("p20: a client repeats a release that is lost with its SET", "[core][pitfall][p20]")
 {
-    config c;
-    c.reconnect_backoff_max = 20ms;
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, {.reconnect_backoff_max = 20ms}};
     w.peers[2]->frozen = true;
     core::lease& l = w.lock("r", {.ttl = 5s});
     const std::string token{l.token.view()};
@@ -153,15 +131,14 @@ TEST_CASE("p20: a client repeats a release that is lost with its SET", "[core][p
 
 TEST_CASE("a node that comes back gets its pending release first", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
-    lose(w, 1);
+    w.lose(1);
     (void)w.release(l);
     CHECK(w.peers[1]->master.keys(w.now) == 1);
     CHECK(w.core->snapshot().pending_releases == 1);
     CHECK_FALSE(w.core->is_quiet());
-    bring_back(w, 1);
+    w.bring_back(1);
     w.advance(2s);
     CHECK(w.keys() == 0);
     CHECK(w.is_idle());
@@ -171,10 +148,9 @@ TEST_CASE("a node that comes back gets its pending release first", "[core]")
 TEST_CASE("a client forgets the pending release of an absent node once the key has expired",
           "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", {.ttl = 3s});
-    lose(w, 1);
+    w.lose(1);
     (void)w.release(l);
     CHECK(w.core->snapshot().pending_releases == 1);
     w.advance(8s);
@@ -190,7 +166,7 @@ TEST_CASE("a client sends no release to a node that never got the SET", "[core]"
     w.start();
     w.with_report = true;
     core::lease& l = w.lock("r");
-    bring_back(w, 2);
+    w.bring_back(2);
     w.advance(2s);
     call& r = w.release(l);
     CHECK(r.released == release_result::released);
@@ -201,8 +177,7 @@ TEST_CASE("a client sends no release to a node that never got the SET", "[core]"
 
 TEST_CASE("a client repeats a release that a node answers with an error", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
     w.peers[1]->master.refusals["EVALSHA"] = "BUSY Redis is busy running a script.";
     call& r = w.release(l);
@@ -217,8 +192,7 @@ TEST_CASE("a client repeats a release that a node answers with an error", "[core
 
 TEST_CASE("a node that refuses releases gets one try a second and then all of them", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     std::vector<core::lease*> held;
     for (unsigned i = 0; i < 100; ++i) {
         held.push_back(&w.lock("r" + std::to_string(i), {.ttl = 10min}));
@@ -241,14 +215,13 @@ TEST_CASE("a node that refuses releases gets one try a second and then all of th
 
 TEST_CASE("a pending release of an adopted key outlasts the ttl of the adopt", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& first = w.lock("r", {.ttl = 1h});
     const base::owner_token token = first.token;
     w.core->let_go(w.now, first);
     call& adopted = w.adopt("r", token, 1s);
     REQUIRE(adopted.held != nullptr);
-    lose(w, 2);
+    w.lose(2);
     SECTION("after a release")
     {
         CHECK(w.release(*adopted.held).error == error_code{});
@@ -260,7 +233,7 @@ TEST_CASE("a pending release of an adopted key outlasts the ttl of the adopt", "
     }
     w.advance(1min);
     CHECK(w.keys() == 1);
-    bring_back(w, 2);
+    w.bring_back(2);
     w.advance(w.settings.reconnect_backoff_max);
     CHECK(w.keys() == 0);
     CHECK(w.is_idle());
@@ -270,20 +243,19 @@ TEST_CASE("a client that reaches max_pending_releases drops the oldest release",
 {
     config c;
     c.max_pending_releases = 3;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, c};
     std::vector<core::lease*> held;
     for (const char* name : {"a", "b", "c", "d", "e"}) {
         held.push_back(&w.lock(name));
     }
-    lose(w, 0);
+    w.lose(0);
     for (core::lease* l : held) {
         w.drop(*l);
     }
     CHECK(w.core->snapshot().pending_releases == 3);
     CHECK(w.core->snapshot().pending_releases_dropped == 2);
     CHECK(w.core->snapshot().dropped == 5);
-    bring_back(w, 0);
+    w.bring_back(0);
     w.advance(2s);
     CHECK(w.peers[0]->master.find(w.now, "b") != nullptr);
     CHECK(w.peers[0]->master.find(w.now, "c") == nullptr);
@@ -294,8 +266,7 @@ TEST_CASE("an unsent release displaces one that waits for its repetition", "[cor
 {
     config c;
     c.max_pending_releases = 2;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, c};
     std::vector<core::lease*> held;
     for (const char* name : {"a", "b", "c", "d"}) {
         held.push_back(&w.lock(name));
@@ -305,11 +276,11 @@ TEST_CASE("an unsent release displaces one that waits for its repetition", "[cor
     w.drop(*held[1]);
     CHECK(w.core->snapshot().pending_releases == 2);
     w.peers[0]->master.refusals.clear();
-    lose(w, 0);
+    w.lose(0);
     w.drop(*held[2]);
     w.drop(*held[3]);
     CHECK(w.core->snapshot().pending_releases == 2);
-    bring_back(w, 0);
+    w.bring_back(0);
     w.advance(2s);
     CHECK(w.peers[0]->master.find(w.now, "c") == nullptr);
     CHECK(w.peers[0]->master.find(w.now, "d") == nullptr);
@@ -317,8 +288,7 @@ TEST_CASE("an unsent release displaces one that waits for its repetition", "[cor
 
 TEST_CASE("a node that answered the SET with an error gets no pending release", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     w.peers[0]->master.refusals["SET"] = "MISCONF Errors writing to the AOF file";
     w.peers[0]->master.refusals["EVALSHA"] = "MISCONF Errors writing to the AOF file";
     CHECK(w.acquire("r", {.timeout = 0ms}).error == errc::unavailable);
@@ -328,12 +298,9 @@ TEST_CASE("a node that answered the SET with an error gets no pending release", 
 
 TEST_CASE("a client with max_pending_releases 0 keeps no pending release", "[core]")
 {
-    config c;
-    c.max_pending_releases = 0;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.max_pending_releases = 0}};
     core::lease& l = w.lock("a");
-    lose(w, 0);
+    w.lose(0);
     call& r = w.release(l);
     w.advance(1s);
     CHECK(r.error == errc::unavailable);
@@ -343,8 +310,7 @@ TEST_CASE("a client with max_pending_releases 0 keeps no pending release", "[cor
 TEST_CASE("a release of a key that has expired waits for no node", "[core]")
 {
     const auto dial = GENERATE(peer::dialling::refused, peer::dialling::silent);
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     core::lease& l = w.lock("a", {.ttl = 1s});
     w.peers[0]->dial = dial;
     w.close(0);
@@ -359,10 +325,7 @@ TEST_CASE("a release of a key that has expired waits for no node", "[core]")
 
 TEST_CASE("a release that cannot become pending ends at once", "[core]")
 {
-    config c;
-    c.max_pending_releases = 0;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.max_pending_releases = 0}};
     core::lease& l = w.lock("a");
     w.with_report = true;
     call* r = nullptr;
@@ -388,10 +351,7 @@ TEST_CASE("a release that cannot become pending ends at once", "[core]")
 
 TEST_CASE("a release that another one displaces ends at once", "[core]")
 {
-    config c;
-    c.max_pending_releases = 1;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.max_pending_releases = 1}};
     core::lease& a = w.lock("a");
     core::lease& b = w.lock("b");
     w.peers[0]->dial = peer::dialling::silent;
@@ -406,18 +366,17 @@ TEST_CASE("a release that another one displaces ends at once", "[core]")
 
 TEST_CASE("a client sends all pending releases even if one write cannot carry them", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     std::vector<core::lease*> held;
     for (unsigned i = 0; i < 3000; ++i) {
         held.push_back(&w.lock("r" + std::to_string(i)));
     }
-    lose(w, 0);
+    w.lose(0);
     for (core::lease* l : held) {
         w.drop(*l);
     }
     CHECK(w.core->snapshot().pending_releases == 3000);
-    bring_back(w, 0);
+    w.bring_back(0);
     w.advance(2s);
     CHECK(w.keys() == 0);
     CHECK(w.is_idle());
@@ -439,7 +398,7 @@ TEST_CASE("p19: an acquire that is cancelled at any step leaves no key", "[core]
             if (!late_start) {
                 w.advance(1s);
             }
-            w.peers[0]->master.put("r", {.value = "x", .end = w.now + 40ms});
+            w.occupy("r", {0u}, 40ms);
             call& c = w.acquire("r", {.timeout = 10s});
             for (unsigned i = 0; i < steps && !c.done(); ++i) {
                 w.advance(1ms);
@@ -468,20 +427,17 @@ TEST_CASE("p19: a cancelled acquire leaves no key on a node that disconnects and
     for (unsigned lost = 0; lost < 3; ++lost) {
         for (const auto when : {5ms, 15ms, 25ms, 35ms}) {
             CAPTURE(lost, when.count());
-            bench_world w;
-            w.start();
-            for (auto& p : w.peers) {
-                p->way_there = p->way_back = 10ms;
-            }
+            running_world w;
+            w.set_ways(10ms, 10ms);
             call& c = w.acquire("r");
             w.advance(4ms);
             w.cancel(c);
             REQUIRE(c.completions == 1);
             REQUIRE(c.error.value() == ECANCELED);
             w.advance(when - 4ms);
-            lose(w, lost);
+            w.lose(lost);
             w.advance(500ms);
-            bring_back(w, lost);
+            w.bring_back(lost);
             w.advance(3s);
             CHECK(w.keys() == 0);
             w.advance(12s);
@@ -493,8 +449,7 @@ TEST_CASE("p19: a cancelled acquire leaves no key on a node that disconnects and
 TEST_CASE("p18: a SET that a node executes after its ttl is undone when the node runs again",
           "[core][pitfall][p18]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.peers[2]->frozen = true;
     core::lease& l = w.lock("r", {.ttl = 1s});
     (void)w.release(l);
@@ -515,8 +470,7 @@ TEST_CASE("p18: a SET that a node executes after its ttl is undone when the node
 TEST_CASE("a client repeats a release whose key may still come at growing intervals and then stops",
           "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = lock_without_answer(w, 2, "r", {.ttl = 10min});
     w.advance(2s);
     (void)w.release(l);
@@ -532,8 +486,7 @@ TEST_CASE("a client repeats a release whose key may still come at growing interv
 
 TEST_CASE("a release with a long pause delays no release that is due", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& first = lock_without_answer(w, 2, "first", {.ttl = 10min});
     w.advance(2s);
     (void)w.release(first);
@@ -549,10 +502,7 @@ TEST_CASE("a release with a long pause delays no release that is due", "[core]")
 
 TEST_CASE("a close sends the releases that found no room in the buffer before", "[core]")
 {
-    config c;
-    c.max_buffered_bytes = 1024 * 1024;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.max_buffered_bytes = 1024 * 1024}};
     const std::string name(60'000, 'x');
     std::vector<core::lease*> held;
     for (int i = 0; i < 40; ++i) {
@@ -605,10 +555,7 @@ TEST_CASE("bytes of an unfinished write count as buffered", "[core]")
 TEST_CASE("a command that a node did not execute is sent again or becomes a pending release",
           "[core]")
 {
-    config c;
-    c.max_buffered_bytes = 1024 * 1024;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.max_buffered_bytes = 1024 * 1024}};
     core::coordinator& core = *w.core;
     const std::string name(60'000, 'x');
     std::vector<core::lease*> held;
@@ -648,10 +595,7 @@ TEST_CASE("a command that a node did not execute is sent again or becomes a pend
 
 TEST_CASE("a pending release goes out after all answers although a write is unfinished", "[core]")
 {
-    config c;
-    c.ping_interval = 0ms;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.ping_interval = 0ms}};
     core::coordinator& core = *w.core;
     w.settings.max_buffered_bytes = 50'000;  // less than one write may have
     call dummy;
@@ -672,9 +616,7 @@ TEST_CASE("a pending release goes out after all answers although a write is unfi
 TEST_CASE("an acquire that is cancelled before it asks a node leaves no trace", "[core]")
 {
     bench_world w;
-    for (auto& p : w.peers) {
-        p->dial = peer::dialling::silent;
-    }
+    w.set_dialling(peer::dialling::silent);
     w.start();
     call& c = w.acquire("r");
     CHECK_FALSE(c.done());
@@ -688,11 +630,8 @@ TEST_CASE("an acquire that is cancelled before it asks a node leaves no trace", 
 
 TEST_CASE("an acquire that is cancelled between two attempts sends nothing more", "[core]")
 {
-    config c;
-    c.backoff_min = c.backoff_max = 1s;
-    bench_world w{1, c};
-    w.start();
-    w.peers[0]->master.put("r", {.value = "x", .end = w.now + 1h});
+    running_world w{1, {.backoff_min = 1s, .backoff_max = 1s}};
+    w.occupy("r", {0u}, 1h);
     call& waiting = w.acquire("r");
     REQUIRE_FALSE(waiting.done());
     const std::size_t before = w.peers[0]->log.size();
@@ -704,12 +643,9 @@ TEST_CASE("an acquire that is cancelled between two attempts sends nothing more"
 
 TEST_CASE("a cancelled release still deletes the key", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
-    for (auto& p : w.peers) {
-        p->way_there = 5ms;
-    }
+    w.set_ways(5ms, 0ms);
     call& r = w.release(l);
     w.cancel(r);
     CHECK(r.completions == 1);
@@ -726,9 +662,7 @@ TEST_CASE("p21: after any loss the next acquire succeeds once the client has rec
     for (const loss how : {loss::closed, loss::half_a_reply, loss::timeout, loss::nonsense}) {
         for (unsigned first = 0; first < 3; ++first) {
             CAPTURE(static_cast<int>(how), first);
-            bench_world w;
-            w.start();
-            w.manual();
+            manual_world w;
             call& c = w.acquire("r", {.timeout = 0ms});
             for (const unsigned i : {first, (first + 1) % 3}) {
                 switch (how) {
@@ -745,7 +679,7 @@ TEST_CASE("p21: after any loss the next acquire succeeds once the client has rec
             REQUIRE(c.error == errc::unavailable);
             w.manual(false);
             w.advance(w.settings.stall_timeout + w.settings.reconnect_backoff_max);
-            REQUIRE(w.core->snapshot().nodes_ready == 3);
+            REQUIRE(w.ready() == 3);
             CHECK(w.lock("r").granted == 0b111);
         }
     }
@@ -754,9 +688,7 @@ TEST_CASE("p21: after any loss the next acquire succeeds once the client has rec
 TEST_CASE("p21: a reply that arrives in two parts around the deadline is still one reply",
           "[core][pitfall][p21]")
 {
-    bench_world w{1};
-    w.start();
-    w.manual();
+    manual_world w{1};
     call& first = w.acquire("a", {.timeout = 0ms});
     w.send(0, "+O");
     w.advance(50ms);
@@ -774,9 +706,7 @@ TEST_CASE("p21: a reply that arrives in two parts around the deadline is still o
 TEST_CASE("p21: a client never takes a late reply for the answer to another command",
           "[core][pitfall][p21]")
 {
-    bench_world w{1};
-    w.start();
-    w.manual();
+    manual_world w{1};
     call& first = w.acquire("a", {.timeout = 0ms});
     w.advance(50ms);
     REQUIRE(first.error == errc::unavailable);
@@ -796,11 +726,7 @@ TEST_CASE("a key that a client could not release does not count as another holde
 {
     constexpr std::string_view forbidden =
         "-NOPERM No permissions to access a key script: 8f3a, on @user_script:1.\r\n";
-    config c;
-    c.fencing = false;
-    c.ping_interval = 0ms;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.ping_interval = 0ms, .fencing = false}};
     // The node refuses, and has no key to release.
     const auto refused = [&](std::string_view resource) {
         const call& attempt = w.acquire(resource, {.timeout = 0ms});

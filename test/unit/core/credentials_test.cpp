@@ -88,7 +88,7 @@ TEST_CASE("a connection that gets no credentials within connect_timeout fails an
     CHECK(w.peers[0]->dials.size() > 2);
     w.peers[0]->dial = peer::dialling::at_once;
     w.advance(10s);
-    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(w.ready() == 1);
 }
 
 TEST_CASE("a connection has all of connect_timeout after its credentials", "[core][credentials]")
@@ -135,7 +135,7 @@ TEST_CASE("a client hides the given password in a server's error text", "[core][
     w.peers[0]->master.password = given_password;
     w.peers[0]->given = given("default");
     w.start();
-    REQUIRE(w.core->snapshot().nodes_ready == 1);
+    REQUIRE(w.ready() == 1);
     w.manual();
     w.with_report = true;
     call& asked = w.acquire("r", {.timeout = 0ms, .max_attempts = 1});

@@ -23,13 +23,8 @@ inline std::string number(std::int64_t n)
 }
 
 /// Some nodes, usually three, whose answers come from the test.
-struct manual_world : bench_world {
-    explicit manual_world(unsigned nodes = 3) : bench_world(nodes)
-    {
-        start();
-        manual();
-        base = date_of(now);
-    }
+struct counting_world : manual_world {
+    using manual_world::manual_world;
 
     /// Grants the SET and answers the counter after it with `base` + `value`.
     void grant(unsigned node, std::int64_t value)
@@ -75,7 +70,7 @@ struct manual_world : bench_world {
     }
 
     /// The date. Values in the tests are relative to it.
-    std::int64_t base = 0;
+    const std::int64_t base = date_of(now);
 };
 
 inline std::uint64_t token_of(const call& c)

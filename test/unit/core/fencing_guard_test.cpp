@@ -1,5 +1,6 @@
 #include "core/node/admission.hpp"
 #include "fenced.hpp"
+#include "testing/wire.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -9,6 +10,7 @@
 
 using namespace redlock;
 using namespace redlock::test;
+using testing::wire::bulk;
 
 namespace {
 
@@ -22,11 +24,6 @@ config guarded()
     c.node_timeout = 500ms;
     c.restart_guard = guard_config{.max_ttl = 10s};
     return c;
-}
-
-std::string bulk(std::string_view text)
-{
-    return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
 }
 
 /// Admitted nodes, each with a date of its own.
@@ -154,8 +151,7 @@ TEST_CASE("a counter from after the admission votes", "[core][fencing]")
 
 TEST_CASE("without the restart guard every seeded counter votes", "[core][fencing]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     w.peers[0]->master.put(counter, {.value = "1000000000000000", .end = w.now + 24h});
     CHECK(w.lock("r", fenced).fencing_token == 1'000'000'000'000'001U);
 }
@@ -242,7 +238,7 @@ TEST_CASE("a node that is in quarantine by now gets no alignment", "[core][fenci
     w.peers[0]->automatic = true;
     w.close(0);
     w.advance(300ms);
-    REQUIRE(w.core->snapshot().nodes_ready == 3);
+    REQUIRE(w.ready() == 3);
     REQUIRE(w.core->snapshot().nodes_quarantined == 1);
     const std::size_t before = w.peers[0]->log.size();
     w.grant(1, w.begun + 9);

@@ -13,8 +13,7 @@ using namespace redlock::test;
 
 TEST_CASE("a majority that agrees gives a token in one round trip", "[core][fencing]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     const call& c = w.acquire("r", fenced);
     const auto first = token_of(c);
     CHECK(first == static_cast<std::uint64_t>(date_of(w.now)));
@@ -35,8 +34,7 @@ TEST_CASE("a majority that agrees gives a token in one round trip", "[core][fenc
 
 TEST_CASE("an acquire without fencing touches no counter", "[core][fencing]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     CHECK(w.lock("r", {.fencing = false}).fencing_token == 0);
     CHECK(w.lock("q").fencing_token == 0);
     for (const auto& p : w.peers) {
@@ -47,7 +45,7 @@ TEST_CASE("an acquire without fencing touches no counter", "[core][fencing]")
 
 TEST_CASE("the counter's command follows its SET in the same batch", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     w.with_report = true;
     call& c = w.acquire("r", once);
     for (unsigned i = 0; i < 3; ++i) {
@@ -85,8 +83,7 @@ strings last_counted_by(const bench_world& w)
 
 TEST_CASE("each node gets the command that suits its counter", "[core][fencing]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", fenced);
     const auto first = l.fencing_token;
     w.drop(l);
@@ -106,8 +103,7 @@ TEST_CASE("each node gets the command that suits its counter", "[core][fencing]"
 
 TEST_CASE("a client knows an aligned counter on the other nodes too", "[core][fencing]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& first = w.lock("r", fenced);
     const auto token = first.fencing_token;
     w.drop(first);
@@ -126,10 +122,7 @@ TEST_CASE("a client knows an aligned counter on the other nodes too", "[core][fe
 
 TEST_CASE("a client prolongs a counter that may expire soon", "[core][fencing]")
 {
-    config c;
-    c.counter_ttl = 1min;
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, {.counter_ttl = 1min}};
     const auto taken = [&] {
         core::lease& l = w.lock("r", fenced);
         const auto token = l.fencing_token;
@@ -284,7 +277,7 @@ namespace {
 
 /// The first node has lost its counter, as its answer to the second lock shows. Its next command is
 /// the expiry repair.
-call& lose_a_counter(manual_world& w)
+call& lose_a_counter(counting_world& w)
 {
     const call& first = w.acquire("r", fenced);
     for (unsigned i = 0; i < 3; ++i) {
@@ -306,7 +299,7 @@ call& lose_a_counter(manual_world& w)
 
 TEST_CASE("a client tries a failed expiry repair once a second", "[core][fencing]")
 {
-    manual_world w;
+    counting_world w;
     const call& second = lose_a_counter(w);
     for (int tries = 0; tries < 3; ++tries) {
         REQUIRE(w.pending(0) == strings{"EVALSHA"});
@@ -339,7 +332,7 @@ TEST_CASE("a client gives up an expiry repair that cannot succeed and says so on
         "ERR The user executing the script can't run this command or subcommand script: aa, on "
         "@user_script:1.");
     CAPTURE(why);
-    manual_world w;
+    counting_world w;
     const call& second = lose_a_counter(w);
     REQUIRE(w.pending(0) == strings{"EVALSHA"});
     const std::size_t said = w.log_lines.size();
@@ -359,8 +352,7 @@ TEST_CASE("p39: tokens grow although a minority loses its counters",
           "[core][fencing][pitfall][p39]")
 {
     const bool at_once = GENERATE(true, false);
-    bench_world w;
-    w.start();
+    running_world w;
     std::uint64_t last = 0;
     for (unsigned i = 0; i < 20; ++i) {
         call& c = w.acquire("r", fenced);
@@ -373,16 +365,13 @@ TEST_CASE("p39: tokens grow although a minority loses its counters",
         w.peers[i % 3]->master.flush_keys();
     }
     // Each node causes one line on one connection.
-    CHECK(std::ranges::count_if(w.log_lines, [](const std::string& line) {
-              return line.find("has lost a fencing counter") != std::string::npos;
-          }) == 3);
+    CHECK(w.lines_with("has lost a fencing counter") == 3);
 }
 
 TEST_CASE("p39: a lost counter does not follow a counter that lags",
           "[core][fencing][pitfall][p39]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.drop(w.lock("r", fenced));
     w.advance(10ms);
     // A quorum has counters that the third node does not know.
@@ -404,15 +393,12 @@ TEST_CASE("p39: a lost counter does not follow a counter that lags",
 TEST_CASE("p39: counters that all nodes lost begin again above the old ones at the date",
           "[core][fencing][pitfall][p39]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", fenced);
     const auto before = l.fencing_token;
     w.drop(l);
     w.advance(10ms);
-    for (const auto& p : w.peers) {
-        p->master.flush_keys();
-    }
+    w.flush_keys();
     // The connections still know the counters. Each INCR returns one, which is no vote, and an
     // alignment follows.
     CHECK(w.lock("r", fenced).fencing_token > before);
@@ -431,7 +417,7 @@ TEST_CASE("a new counter gets the client's date within the limit of its node", "
 
 TEST_CASE("the largest value that a script can count to is a vote", "[core][fencing]")
 {
-    manual_world w{1};
+    counting_world w{1};
     const call& c = w.acquire("r", once);
     w.answer(0, ok);
     w.answer(0, ":9007199254740989\r\n");
@@ -442,18 +428,15 @@ TEST_CASE("a client sends scripts that the nodes have forgotten as their text", 
 {
     SECTION("for a count")
     {
-        bench_world w;
-        w.start();
-        for (const auto& p : w.peers) {
-            p->master.flush_scripts();
-        }
+        running_world w;
+        w.flush_scripts();
         CHECK(w.lock("r", fenced).fencing_token == static_cast<std::uint64_t>(date_of(w.now)));
         CHECK(w.count(0, "EVAL") == 1);
         CHECK(w.core->snapshot().script_reloads == 3);
     }
     SECTION("for an alignment")
     {
-        manual_world w;
+        counting_world w;
         call& c = w.acquire("r", fenced);
         w.grant(0, 5);
         w.grant(1, 9);
@@ -468,14 +451,11 @@ TEST_CASE("a client sends scripts that the nodes have forgotten as their text", 
 
 TEST_CASE("a script counts on nodes that refuse INCR outside of scripts", "[core][fencing]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.lock("r", fenced);
     w.drop(*w.calls.back().held);
     w.advance(5ms);
-    for (const auto& p : w.peers) {
-        p->master.refusals["INCR"] = "ERR unsupported command 'INCR'";
-    }
+    w.refuse("INCR", "ERR unsupported command 'INCR'");
     std::uint64_t last = 0;
     for (unsigned i = 0; i < 3; ++i) {
         call& c = w.acquire("r", once);
@@ -487,13 +467,12 @@ TEST_CASE("a script counts on nodes that refuse INCR outside of scripts", "[core
         w.advance(5ms);
     }
     CHECK(w.count(0, "INCR") == 1);
-    CHECK(w.core->snapshot().nodes_ready == 3);
+    CHECK(w.ready() == 3);
 }
 
 TEST_CASE("each attempt has its own fencing token", "[core][fencing]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     for (const unsigned i : {0u, 1u}) {
         w.peers[i]->master.put("r", {.value = "somebody else's", .end = w.now + 300ms});
     }
@@ -509,8 +488,7 @@ TEST_CASE("each attempt has its own fencing token", "[core][fencing]")
 
 TEST_CASE("waiters that get a lock in turn get growing tokens", "[core][fencing]")
 {
-    bench_world w{5};
-    w.start();
+    running_world w{5};
     for (unsigned i = 0; i < 5; ++i) {
         w.peers[i]->way_there = 100us * i;
         w.peers[i]->way_back = 100us * (5 - i);
@@ -548,18 +526,14 @@ void be_without(bench_world& w, unsigned away)
     }
     w.close(away);
     w.advance(20ms);
-    REQUIRE(w.core->snapshot().nodes_ready == 2);
+    REQUIRE(w.ready() == 2);
 }
 
 }  // namespace
 
 TEST_CASE("the node that two majorities share keeps their tokens in order", "[core][fencing]")
 {
-    config c;
-    c.reconnect_backoff_min = 1ms;
-    c.reconnect_backoff_max = 10ms;
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, {.reconnect_backoff_min = 1ms, .reconnect_backoff_max = 10ms}};
     // The first two nodes agreed on a value ahead of the date, which the third hardly knows.
     const std::int64_t ahead = date_of(w.now) + 900'000;
     const bool is_absent = GENERATE(true, false);

@@ -35,8 +35,7 @@ core::lease& take(bench_world& w, const std::vector<std::string>& names,
 
 TEST_CASE("one command acquires several resources and one command releases them", "[core][group]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = take(w, both, {.ttl = 3s, .fencing = false});
     for (unsigned i = 0; i < 3; ++i) {
         CHECK(value(w, i, "r") == l.token.view());
@@ -69,8 +68,7 @@ TEST_CASE("an acquire of several resources takes none and names the one that is 
     const auto names =
         GENERATE(std::vector<std::string>{"a", "r", "b"}, std::vector<std::string>{"r", "b"},
                  std::vector<std::string>{"b", "r"});
-    bench_world w;
-    w.start();
+    running_world w;
     w.with_report = true;
     core::lease& holder = w.lock("r", {.ttl = 7s});
     call& c = w.acquire(names, {.timeout = 0ms});
@@ -94,8 +92,7 @@ TEST_CASE("an acquire of several resources takes none and names the one that is 
 
 TEST_CASE("a report names the one of several resources whose key has no ttl", "[core][group]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.with_report = true;
     for (const auto& p : w.peers) {
         p->master.write("s", {.value = "another", .end = {}});
@@ -115,8 +112,7 @@ TEST_CASE("a report names the one of several resources whose key has no ttl", "[
 TEST_CASE("an adopt of several resources changes none and names the one that is not held",
           "[core][group]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.with_report = true;
     core::lease& l = take(w, {"a", "b"}, {.ttl = 3s});
     const auto named =
@@ -135,13 +131,10 @@ TEST_CASE("an adopt of several resources changes none and names the one that is 
 
 TEST_CASE("an extend of several resources names the one that is lost", "[core][group]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.with_report = true;
     core::lease& l = take(w, both, {.ttl = 3s});
-    for (const auto& p : w.peers) {
-        p->master.write("s", {.value = "another", .end = w.now + 1h});
-    }
+    w.occupy("s");
     call& c = w.extend(l, 1h);
     w.advance(5ms);
     CHECK(c.error == errc::lost);
@@ -151,8 +144,7 @@ TEST_CASE("an extend of several resources names the one that is lost", "[core][g
 TEST_CASE("a cluster node that wants all keys in one slot is reported in its own words",
           "[core][group]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.with_report = true;
     for (const auto* name : {"EVALSHA", "EVAL"}) {
         w.peers[0]->master.refusals[name] = "CROSSSLOT Keys in request don't hash to the same slot";
@@ -177,8 +169,7 @@ TEST_CASE("a cluster node that wants all keys in one slot is reported in its own
 TEST_CASE("two acquires that name the same resources in another order do not block each other",
           "[core][group]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     call& one = w.acquire({"r", "s", "t"}, {.ttl = 3s, .timeout = 10s});
     call& other = w.acquire({"t", "s", "r"}, {.ttl = 3s, .timeout = 10s});
     w.advance(5ms);
@@ -193,8 +184,7 @@ TEST_CASE("two acquires that name the same resources in another order do not blo
 
 TEST_CASE("a later attempt also asks for all resources", "[core][group]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& holder = w.lock("s", {.ttl = 3s});
     call& c = w.acquire(both, {.ttl = 3s, .timeout = 10s});
     w.advance(50ms);
@@ -210,8 +200,7 @@ TEST_CASE("a later attempt also asks for all resources", "[core][group]")
 TEST_CASE("a token of several resources exceeds every earlier token of each",
           "[core][group][fencing]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     const auto token_of_lock = [&](const std::vector<std::string>& names) {
         core::lease& l = take(w, names, fenced);
         const std::uint64_t token = l.fencing_token;
@@ -238,7 +227,7 @@ TEST_CASE("a token of several resources exceeds every earlier token of each",
 TEST_CASE("one script aligns differing counters while the lease has its keys",
           "[core][group][fencing]")
 {
-    manual_world w;
+    counting_world w;
     call& c = w.acquire(both, {.ttl = 3s, .fencing = true});
     const words asked = w.peers[0]->asked[0];
     REQUIRE(asked.size() == 14);
@@ -268,7 +257,7 @@ TEST_CASE("a client rejects an unfitting reply to an acquire of several resource
         GENERATE(":1\r\n", "+OK\r\n", "_\r\n", "*1\r\n:0\r\n", "*2\r\n:3\r\n:5\r\n",
                  "*2\r\n:-1\r\n:5\r\n", "*2\r\n:0\r\n$1\r\n5\r\n");
     CAPTURE(answer);
-    manual_world w;
+    counting_world w;
     call& c = w.acquire(both, {.timeout = 0ms, .fencing = false});
     w.answer(0, answer);
     CHECK(w.core->snapshot().protocol_errors == 1);
@@ -283,7 +272,7 @@ TEST_CASE("a node that cannot lock several resources fails alone", "[core][group
     const auto* answer = GENERATE(
         "-OOM command not allowed\r\n", "-ERR a fencing counter is no number\r\n",
         "-NOPERM No permissions to access a key\r\n", "-WRONGTYPE Operation against a key\r\n");
-    manual_world w;
+    counting_world w;
     w.with_report = true;
     call& c = w.acquire(both, {.timeout = 0ms, .fencing = false});
     w.answer(0, answer);
@@ -299,8 +288,7 @@ TEST_CASE("a node that cannot lock several resources fails alone", "[core][group
 
 TEST_CASE("a client renews several resources as one lock", "[core][group][keep_alive]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = take(w, both, {.ttl = 2s, .keep_alive = keep_alive{}});
     w.advance(20s);
     CHECK(l.valid_until() > w.now);

@@ -152,9 +152,7 @@ TEST_CASE("a waiter for several resources that ends leaves nothing", "[core][wat
 TEST_CASE("a release by the same client wakes a waiter that wants the resource with others",
           "[core][watch][group]")
 {
-    config config;
-    config.max_poll_interval = 1h;
-    group_world w{config};
+    group_world w{{.max_poll_interval = 1h}};
     call& before = w.acquire("s");
     w.advance(round_trip);
     REQUIRE(before.held != nullptr);
@@ -170,9 +168,7 @@ TEST_CASE("a release by the same client wakes a waiter that wants the resource w
 TEST_CASE("waiters of one client for the same resources get them one after another",
           "[core][watch][group]")
 {
-    config config;
-    config.max_poll_interval = 1h;
-    group_world w{config};
+    group_world w{{.max_poll_interval = 1h}};
     w.take_all();
     std::vector<call*> all;
     for (int i = 0; i < 5; ++i) {
@@ -237,9 +233,7 @@ TEST_CASE("a node that begins to refuse digests still notifies waiters for sever
 {
     group_world w;
     w.take_all();
-    for (const auto& p : w.peers) {
-        p->master.refusals["EVALSHA"] = "ERR unsupported command";
-    }
+    w.refuse("EVALSHA", "ERR unsupported command");
     call& c = w.acquire(both, {.timeout = 60s});
     w.advance(10s);
     // The first refusal sent the script again without the command to watch. The next one has it.
@@ -279,9 +273,7 @@ TEST_CASE("an acquire of several resources asks the other nodes if the first doe
 TEST_CASE("a waiter for several resources without memory for its tracking polls at random",
           "[core][watch][group]")
 {
-    config config;
-    config.max_poll_interval = 1h;
-    group_world w{config};
+    group_world w{{.max_poll_interval = 1h}};
     w.take_all();
     call& c = w.acquire(both, {.timeout = 60s});
     w.advance_until([&] { return w.count(w.order[0], "PTTL") == 1; });

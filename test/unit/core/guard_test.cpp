@@ -1,5 +1,6 @@
 #include "core/node/info.hpp"
 #include "harness.hpp"
+#include "testing/wire.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -11,6 +12,7 @@
 
 using namespace redlock;
 using namespace redlock::test;
+using testing::wire::bulk;
 
 namespace {
 
@@ -44,6 +46,14 @@ void admit_all(bench_world& w)
     }
 }
 
+struct admitted_world : bench_world {
+    explicit admitted_world(unsigned nodes) : bench_world(nodes, guarded())
+    {
+        admit_all(*this);
+        start();
+    }
+};
+
 std::size_t quarantined(const bench_world& w)
 {
     return w.core->snapshot().nodes_quarantined;
@@ -60,12 +70,7 @@ void restart(bench_world& w, unsigned node, bool keeps_keys)
     }
     w.close(node);
     w.advance(100ms);
-    REQUIRE(w.core->snapshot().nodes_ready == w.peers.size());
-}
-
-std::string bulk(std::string_view text)
-{
-    return "$" + std::to_string(text.size()) + "\r\n" + std::string(text) + "\r\n";
+    REQUIRE(w.ready() == w.peers.size());
 }
 
 std::size_t pending_keys(const model_master& m)
@@ -73,13 +78,6 @@ std::size_t pending_keys(const model_master& m)
     return static_cast<std::size_t>(
         std::count_if(m.all().begin(), m.all().end(),
                       [](const auto& k) { return k.first.starts_with("redlock:pending:"); }));
-}
-
-std::size_t lines_with(const bench_world& w, std::string_view text)
-{
-    return static_cast<std::size_t>(
-        std::count_if(w.log_lines.begin(), w.log_lines.end(),
-                      [&](const std::string& line) { return line.find(text) != line.npos; }));
 }
 
 const acquire_options at_once{.timeout = 0ms, .max_attempts = 1};
@@ -139,9 +137,7 @@ TEST_CASE("a client shows only those numbers of a foreign marker that clients co
 
 TEST_CASE("an admitted node votes and proves its admission each time", "[core][guard]")
 {
-    bench_world w{3, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{3};
     CHECK(quarantined(w) == 0);
     core::lease& l = w.lock("r", {.ttl = longest});
     CHECK(l.counted == 0b111);
@@ -163,10 +159,9 @@ TEST_CASE("an admitted node votes and proves its admission each time", "[core][g
 
 TEST_CASE("a node without a marker stays in quarantine to the nanosecond", "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    w.start();
+    running_world w{1, guarded()};
     CHECK(quarantined(w) == 1);
-    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(w.ready() == 1);
     CHECK(pending_keys(w.peers[0]->master) == 1);
     const auto [key, pending] =
         *std::find_if(w.peers[0]->master.all().begin(), w.peers[0]->master.all().end(),
@@ -192,8 +187,8 @@ TEST_CASE("a node without a marker stays in quarantine to the nanosecond", "[cor
     CHECK(w.peers[0]->master.value(w.now, marker_key) == marker_of(w, 0, date_of(w.now)));
     CHECK(pending_keys(w.peers[0]->master) == 0);
     (void)w.lock("r", {.ttl = longest});
-    CHECK(lines_with(w, "may have forgotten locks, and does not vote for 10102 ms") == 1);
-    CHECK(lines_with(w, "is admitted") == 1);
+    CHECK(w.lines_with("may have forgotten locks, and does not vote for 10102 ms") == 1);
+    CHECK(w.lines_with("is admitted") == 1);
     CHECK(w.log_lines.size() == 2);
     // The client asks the node nothing more.
     const std::size_t before = w.peers[0]->log.size();
@@ -206,9 +201,7 @@ TEST_CASE("a client closes an idle connection whose node returns an invalid mark
           "[core][guard]")
 {
     const std::string_view reply = GENERATE(":1\r\n", "*1\r\n$3\r\nGET\r\n");
-    bench_world w{1, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{1};
     w.manual();
     w.advance(5s);
     REQUIRE(w.pending(0) == std::vector<std::string>{"GET"});
@@ -219,9 +212,7 @@ TEST_CASE("a client closes an idle connection whose node returns an invalid mark
 
 TEST_CASE("a client asks an idle node for its marker and so notices a loss", "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{1};
     w.peers[0]->master.flush_keys();
     w.advance(5s - 1ns);
     CHECK(quarantined(w) == 0);
@@ -241,7 +232,7 @@ TEST_CASE("the quarantine begins when the client knows that the pending key exis
     w.start();
     w.advance(40ms);  // the handshake
     const instant begun = w.now;
-    REQUIRE(w.core->snapshot().nodes_ready == 1);
+    REQUIRE(w.ready() == 1);
     w.advance(20ms + quarantine + 20ms - 1ns);
     CHECK(quarantined(w) == 1);
     w.advance(1ns);
@@ -251,9 +242,7 @@ TEST_CASE("the quarantine begins when the client knows that the pending key exis
 
 TEST_CASE("a grant without a marker after it is no vote", "[core][guard]")
 {
-    bench_world w{3, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{3};
     w.manual();
     call& c = w.acquire("r", at_once);
     for (unsigned i = 0; i < 3; ++i) {
@@ -290,9 +279,7 @@ TEST_CASE("a grant without a marker after it is no vote", "[core][guard]")
 TEST_CASE("a node that loses its keys while it runs has no vote from its next answer on",
           "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{1};
     w.peers[0]->master.flush_keys();
     w.with_report = true;
     call& c = w.acquire("r", at_once);
@@ -307,8 +294,7 @@ TEST_CASE("a node that loses its keys while it runs has no vote from its next an
 
 TEST_CASE("keys that are lost again restart the quarantine", "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    w.start();
+    running_world w{1, guarded()};
     w.advance(quarantine - 1s);
     w.peers[0]->master.flush_keys();
     w.advance(1s);
@@ -323,8 +309,7 @@ TEST_CASE("keys that are lost again restart the quarantine", "[core][guard]")
 TEST_CASE("another run of the server restarts the quarantine although the pending key is there",
           "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    w.start();
+    running_world w{1, guarded()};
     w.advance(quarantine - 1s);
     restart(w, 0, true);
     CHECK(pending_keys(w.peers[0]->master) == 2);
@@ -332,14 +317,13 @@ TEST_CASE("another run of the server restarts the quarantine although the pendin
     CHECK(quarantined(w) == 1);
     w.advance(101ms);
     CHECK(quarantined(w) == 0);
-    CHECK(lines_with(w, "may have forgotten locks") == 2);
+    CHECK(w.lines_with("may have forgotten locks") == 2);
 }
 
 TEST_CASE("a quarantine continues without a connection and ends once another client admits",
           "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    w.start();
+    running_world w{1, guarded()};
     SECTION("while the connection is lost")
     {
         w.advance(5s);
@@ -348,7 +332,7 @@ TEST_CASE("a quarantine continues without a connection and ends once another cli
         CHECK(quarantined(w) == 1);
         w.advance(1ns);
         CHECK(quarantined(w) == 0);
-        CHECK(lines_with(w, "may have forgotten locks") == 1);
+        CHECK(w.lines_with("may have forgotten locks") == 1);
     }
     SECTION("while the connection is up")
     {
@@ -359,8 +343,7 @@ TEST_CASE("a quarantine continues without a connection and ends once another cli
     }
     SECTION("while the node is away for longer than its pending key lives")
     {
-        w.peers[0]->dial = peer::dialling::refused;
-        w.close(0);
+        w.lose(0);
         w.advance(2 * quarantine + 2min);
         w.peers[0]->master.expire(w.now);
         w.peers[0]->dial = peer::dialling::at_once;
@@ -373,13 +356,11 @@ TEST_CASE("a quarantine continues without a connection and ends once another cli
 
 TEST_CASE("a kept or restored marker of another run admits no node", "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{1};
     CHECK(quarantined(w) == 0);
     restart(w, 0, true);
     CHECK(quarantined(w) == 1);
-    CHECK(lines_with(w, "it was restarted") == 1);
+    CHECK(w.lines_with("it was restarted") == 1);
     w.with_report = true;
     CHECK(w.acquire("r", at_once).report.nodes.at(0).outcome == node_outcome::quarantined);
     w.advance(quarantine);
@@ -388,9 +369,7 @@ TEST_CASE("a kept or restored marker of another run admits no node", "[core][gua
 
 TEST_CASE("a grant whose connection fails before its proof is no vote", "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{1};
     w.manual();
     w.with_report = true;
     call& c = w.acquire("r", at_once);
@@ -415,9 +394,7 @@ TEST_CASE("a grant whose connection fails before its proof is no vote", "[core][
 
 TEST_CASE("an extend counts keys that were proven before or are proven after it", "[core][guard]")
 {
-    bench_world w{3, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{3};
     w.manual();
     call& c = w.acquire("r", {.ttl = longest});
     for (const unsigned i : {0U, 1U}) {
@@ -463,9 +440,7 @@ TEST_CASE("an extend counts keys that were proven before or are proven after it"
 
 TEST_CASE("an extend is proven after its second try if the node forgot the script", "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{1};
     const auto token = w.lock("r", {.ttl = longest}).token;
     w.manual();
     call& a = w.adopt("r", token, longest);
@@ -483,9 +458,7 @@ TEST_CASE("an extend is proven after its second try if the node forgot the scrip
 
 TEST_CASE("an adopt counts admitted nodes only", "[core][guard]")
 {
-    bench_world w{3, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{3};
     core::lease& l = w.lock("r", {.ttl = longest});
     for (const unsigned i : {1U, 2U}) {
         const auto key = *w.peers[i]->master.find(w.now, "r");
@@ -499,9 +472,7 @@ TEST_CASE("an adopt counts admitted nodes only", "[core][guard]")
 
 TEST_CASE("a node in quarantine gets releases but is not asked who holds a lock", "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{1};
     core::lease& l = w.lock("r", {.ttl = longest});
     restart(w, 0, true);
     CHECK(quarantined(w) == 1);
@@ -515,8 +486,7 @@ TEST_CASE("the restart guard does not apply to a durable node", "[core][guard]")
 {
     config c = guarded();
     c.nodes = {"redis://10.0.0.1?durable=1"};
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, c};
     CHECK(quarantined(w) == 0);
     restart(w, 0, true);
     core::lease& l = w.lock("r", {.ttl = longest});
@@ -533,7 +503,7 @@ TEST_CASE("with admit_new_nodes a client admits a new node at once and only once
     {
         w.start();
         CHECK(quarantined(w) == 0);
-        CHECK(lines_with(w, "admit_new_nodes is set") == 1);
+        CHECK(w.lines_with("admit_new_nodes is set") == 1);
         CHECK(w.log_levels.at(0) == log_level::warning);
         (void)w.lock("r", {.ttl = longest});
         restart(w, 0, false);
@@ -611,7 +581,7 @@ TEST_CASE("a client does not use a node on which its guard cannot work and says 
         why = "marker cannot be read (WRONGTYPE)";
     }
     w.start();
-    CHECK(w.core->snapshot().nodes_ready == 0);
+    CHECK(w.ready() == 0);
     REQUIRE(w.log_levels.size() == 1);
     CHECK(w.log_levels[0] == log_level::error);
     CHECK(w.log_lines[0].find(why) != std::string::npos);
@@ -623,9 +593,7 @@ TEST_CASE("a client does not use a node on which its guard cannot work and says 
 
 TEST_CASE("a vote also reveals that clients have different configurations", "[core][guard]")
 {
-    bench_world w{1, guarded()};
-    admit_all(w);
-    w.start();
+    admitted_world w{1};
     w.peers[0]->master.put(
         marker_key, {.value = w.peers[0]->master.run_id + " nodes=1 max_ttl=5 drift=1", .end = {}});
     w.with_report = true;
@@ -637,7 +605,7 @@ TEST_CASE("a vote also reveals that clients have different configurations", "[co
           std::string::npos);
     CHECK(w.log_levels.at(0) == log_level::error);
     w.advance(1s);
-    CHECK(w.core->snapshot().nodes_ready == 0);
+    CHECK(w.ready() == 0);
 }
 
 TEST_CASE("a client retries a refused pending key and says so once", "[core][guard]")
@@ -647,7 +615,7 @@ TEST_CASE("a client retries a refused pending key and says so once", "[core][gua
     w.start();
     w.advance(10s);
     CHECK(quarantined(w) == 1);
-    CHECK(lines_with(w, "cannot be admitted: OOM") == 1);
+    CHECK(w.lines_with("cannot be admitted: OOM") == 1);
     CHECK(w.count(0, "SET") <= 12);
     w.peers[0]->master.is_full = false;
     w.advance(2s);
@@ -661,8 +629,7 @@ TEST_CASE("a client retries a refused pending key and says so once", "[core][gua
 
 TEST_CASE("a waiter gets the lock when the quarantine ends", "[core][guard]")
 {
-    bench_world w{3, guarded()};
-    w.start();
+    running_world w{3, guarded()};
     call& c = w.acquire("r", {.ttl = longest, .timeout = 20s});
     w.advance(quarantine - 1ns);
     CHECK_FALSE(c.done());

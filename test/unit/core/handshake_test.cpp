@@ -20,20 +20,14 @@ config with_password(std::string_view url_password = secret)
     return c;
 }
 
-bool is_usable(bench_world& w)
-{
-    return w.core->snapshot().nodes_ready == 1;
-}
-
-/// The node's entry in a report.
-std::string trouble(bench_world& w)
-{
-    w.with_report = true;
-    call& c = w.acquire("r", {.timeout = 0ms, .max_attempts = 1});
-    w.advance(60ms);
-    REQUIRE(c.error == errc::unavailable);
-    return c.report.nodes.at(0).error;
-}
+/// A client of one node, whose test answers for the node from the first command on.
+struct greeting_world : bench_world {
+    explicit greeting_world(redlock::config c = {}) : bench_world(1, std::move(c))
+    {
+        peers[0]->manual_handshake = true;
+        start();
+    }
+};
 
 bool says_somewhere(const bench_world& w, std::string_view text)
 {
@@ -56,9 +50,7 @@ bool says_somewhere(const bench_world& w, std::string_view text)
 
 TEST_CASE("a handshake with HELLO sets up the connection", "[core]")
 {
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     REQUIRE(w.peers[0]->asked.size() == 1);
     CHECK(w.peers[0]->asked[0] == words{"HELLO", "3", "SETNAME", "redlock"});
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
@@ -69,15 +61,15 @@ TEST_CASE("a handshake with HELLO sets up the connection", "[core]")
         w.answer(0, "$3\r\nsha\r\n");
     }
     w.answer(0, "*2\r\n_\r\n_\r\n");
-    CHECK_FALSE(is_usable(w));
+    CHECK(w.ready() == 0);
     w.answer(0, no);
-    CHECK_FALSE(is_usable(w));
+    CHECK(w.ready() == 0);
     w.answer(0, "-NOPERM this user has no permissions to run the 'info' command\r\n");
     w.answer(0, "-NOPERM this user has no permissions to run the 'info' command\r\n");
-    CHECK_FALSE(is_usable(w));
+    CHECK(w.ready() == 0);
     REQUIRE(w.pending(0) == std::vector<std::string>{"ROLE"});
     w.answer(0, "-NOPERM this user has no permissions to run the 'role' command\r\n");
-    CHECK(is_usable(w));
+    CHECK(w.ready() == 1);
     CHECK(w.core->snapshot().connects == 1);
     CHECK(w.log_lines.empty());
 }
@@ -87,15 +79,13 @@ TEST_CASE("a handshake selects the database and sends user and password", "[core
     config c = with_password();
     c.nodes[0] += "/7";
     c.client_name.clear();
-    bench_world w{1, c};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w{c};
     CHECK(w.peers[0]->asked[0] == words{"HELLO", "3", "AUTH", "somebody", std::string(secret)});
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
     CHECK(w.peers[0]->asked[0] == words{"SELECT", "7"});
     w.answer(0, "-ERR DB index is out of range\r\n");
     CHECK(w.peers[0]->closes == 1);
-    CHECK(trouble(w).find("database") != std::string::npos);
+    CHECK(w.why_unused().find("database") != std::string::npos);
 }
 
 TEST_CASE("a node counts as connecting until a temporary refusal has ended", "[core]")
@@ -110,13 +100,13 @@ TEST_CASE("a node counts as connecting until a temporary refusal has ended", "[c
     w.peers[2]->dial = peer::dialling::refused;
     w.start();
     w.advance(10s);
-    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(w.ready() == 1);
     CHECK(w.core->snapshot().nodes_connecting == 1);
     SECTION("the node can be used")
     {
         w.peers[0]->master.refusals.clear();
         w.advance(10s);
-        CHECK(w.core->snapshot().nodes_ready == 2);
+        CHECK(w.ready() == 2);
     }
     SECTION("the server is gone")
     {
@@ -133,7 +123,7 @@ TEST_CASE("a client greets a server without HELLO with older commands", "[core]"
     w.peers[0]->master.hides_commands = GENERATE(false, true);
     w.peers[0]->master.password = secret;
     w.start();
-    REQUIRE(is_usable(w));
+    REQUIRE(w.ready() == 1);
     core::lease& l = w.lock("r");
     CHECK(w.release(l).released == release_result::released);
     CHECK_FALSE(says_somewhere(w, secret));
@@ -146,8 +136,8 @@ TEST_CASE("a client reports a wrong password without the password", "[core]")
         w.peers[0]->master.knows_hello = knows_hello;
         w.peers[0]->master.password = "another";
         w.start();
-        CHECK_FALSE(is_usable(w));
-        CHECK(trouble(w).find("WRONGPASS") != std::string::npos);
+        CHECK(w.ready() == 0);
+        CHECK(w.why_unused().find("WRONGPASS") != std::string::npos);
         REQUIRE(w.log_levels.size() == 1);
         CHECK(w.log_levels[0] == log_level::error);
         CHECK_FALSE(says_somewhere(w, secret));
@@ -164,7 +154,7 @@ TEST_CASE("a server that has no room for another client has not refused the pass
     w.peers[0]->master.knows_hello = false;
     w.peers[0]->master.refusals["AUTH"] = "ERR max number of clients reached";
     w.start();
-    CHECK(trouble(w).find("too many clients") != std::string::npos);
+    CHECK(w.why_unused().find("too many clients") != std::string::npos);
     CHECK(w.log_levels.at(0) == log_level::warning);
     call& c = w.acquire("r", {.timeout = 1min});
     w.advance(10s);
@@ -179,8 +169,8 @@ TEST_CASE("a client reports a missing password", "[core]")
     bench_world w{1};
     w.peers[0]->master.password = "wanted";
     w.start();
-    CHECK_FALSE(is_usable(w));
-    CHECK(trouble(w).find("NOAUTH") != std::string::npos);
+    CHECK(w.ready() == 0);
+    CHECK(w.why_unused().find("NOAUTH") != std::string::npos);
     CHECK(w.log_levels.at(0) == log_level::error);
 }
 
@@ -189,23 +179,20 @@ TEST_CASE("a client sends scripts as text to a node that begins to refuse their 
     const std::string refusal =
         GENERATE("NOPERM User x has no permissions to run the 'evalsha' command",
                  "ERR unsupported command 'EVALSHA'", "evalsha is not allowed here");
-    bench_world w;
-    w.start();
+    running_world w;
     const acquire_options o{.label = "backup"};
     core::lease& one = w.lock("r", o);
     call& both = w.acquire(std::vector<std::string>{"a", "b"}, o);
     w.advance(10ms);
     REQUIRE(both.held != nullptr);
-    for (const auto& p : w.peers) {
-        p->master.refusals["EVALSHA"] = refusal;
-    }
+    w.refuse("EVALSHA", refusal);
     CHECK_FALSE(w.extend(one, 20s).error);
     CHECK_FALSE(w.extend(*both.held, 20s).error);
     CHECK(w.inspect("r").found.state == lock_state::held);
     CHECK(w.acquire(std::vector<std::string>{"c", "d"}, o).held != nullptr);
     CHECK(w.release(one).released == release_result::released);
     CHECK(w.release(*both.held).released == release_result::released);
-    CHECK(w.core->snapshot().nodes_ready == 3);
+    CHECK(w.ready() == 3);
     const std::size_t by_digest = w.count(0, "EVALSHA");
     w.lock("again", o);
     CHECK(w.count(0, "EVALSHA") == by_digest);
@@ -219,8 +206,7 @@ TEST_CASE("a client sends no script again for an error of its data or of its com
         "ERR ACL failure in script: User x has no permissions to run the 'get' command script: "
         "aa, on @user_script:1.",
         "ERR a fencing counter is no number");
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     core::lease& l = w.lock("r");
     w.peers[0]->master.refusals["EVALSHA"] = error;
     CHECK(w.extend(l, 20s).error);
@@ -280,9 +266,7 @@ TEST_CASE("a client hides a password that an error repeats anywhere in the hands
 {
     const std::string echo = "-ERR I was told '" + std::string(secret) + "'\r\n";
     for (unsigned at = 0; at < 9; ++at) {
-        bench_world w{1, with_password()};
-        w.peers[0]->manual_handshake = true;
-        w.start();
+        greeting_world w{with_password()};
         for (unsigned i = 0; i < at && !w.peers[0]->asked.empty(); ++i) {
             const bool is_probe = w.pending(0).front() == "EVALSHA";
             w.answer(0, i == 0 ? "%1\r\n+proto\r\n:3\r\n" : is_probe ? no : "+OK\r\n");
@@ -302,15 +286,13 @@ TEST_CASE("an error before the first answer is about the connection", "[core]")
     const auto [line, part] = GENERATE_COPY(table<std::string, std::string>(
         {{"-ERR max number of clients reached\r\n", "too many clients"},
          {"-DENIED Redis is running in protected mode because...\r\n", "DENIED"}}));
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     w.send(0, line);
     CHECK(w.peers[0]->closes == 1);
-    CHECK(trouble(w).find(part) != std::string::npos);
+    CHECK(w.why_unused().find(part) != std::string::npos);
     w.peers[0]->manual_handshake = false;
     w.advance(3s);
-    CHECK(is_usable(w));
+    CHECK(w.ready() == 1);
     CHECK(w.log_levels.back() == log_level::info);
 }
 
@@ -320,16 +302,16 @@ TEST_CASE("a client does not use a node that is loading its data", "[core]")
         bench_world w{1};
         w.peers[0]->master.refusals[at] = "LOADING Redis is loading the dataset in memory";
         w.start();
-        CHECK_FALSE(is_usable(w));
-        CHECK(trouble(w) == "loads its data (LOADING)");
+        CHECK(w.ready() == 0);
+        CHECK(w.why_unused() == "loads its data (LOADING)");
         CHECK(w.log_levels.at(0) == log_level::warning);
         CHECK(w.core->snapshot().nodes_connecting == 1);
         w.advance(5s);
-        CHECK_FALSE(is_usable(w));
+        CHECK(w.ready() == 0);
         CHECK(w.core->snapshot().nodes_connecting == 1);
         w.peers[0]->master.refusals.clear();
         w.advance(2s);
-        CHECK(is_usable(w));
+        CHECK(w.ready() == 1);
         CHECK(w.core->snapshot().nodes_connecting == 0);
     }
 }
@@ -351,8 +333,8 @@ TEST_CASE("p42: a client does not use a node on which it could release nothing",
         m.refusals[name] = line;
     }
     w.start();
-    CHECK_FALSE(is_usable(w));
-    (void)trouble(w);
+    CHECK(w.ready() == 0);
+    (void)w.why_unused();
     CHECK(m.sets == 0);
     CHECK(w.log_levels.at(0) == log_level::error);
 }
@@ -364,7 +346,7 @@ TEST_CASE("p42: permission for the node's own compare-and-delete is enough", "[c
     m.has_delifeq = true;
     m.refusals["EVALSHA"] = m.refusals["EVAL"] = "NOPERM User x has no permissions to run this";
     w.start();
-    REQUIRE(is_usable(w));
+    REQUIRE(w.ready() == 1);
     core::lease& l = w.lock("r");
     CHECK(w.release(l).released == release_result::released);
 }
@@ -377,7 +359,7 @@ TEST_CASE("a client uses a node that forbids only the key of the probe", "[core]
         bench_world w{1};
         w.peers[0]->master.refusals["EVALSHA"] = line;
         w.start();
-        CHECK(is_usable(w));
+        CHECK(w.ready() == 1);
     }
 }
 
@@ -387,7 +369,7 @@ TEST_CASE("a client without permission to load scripts sends them as text", "[co
     model_master& m = w.peers[0]->master;
     m.refusals["SCRIPT"] = m.refusals["SCRIPT LOAD"] = "NOPERM no permissions to run 'script|load'";
     w.start();
-    REQUIRE(is_usable(w));
+    REQUIRE(w.ready() == 1);
     core::lease& l = w.lock("r");
     CHECK_FALSE(w.extend(l, 10s).error);
     CHECK(w.inspect("r").found.state == lock_state::held);
@@ -410,7 +392,7 @@ TEST_CASE("a client sends all scripts as text if the node permits only that", "[
         m.has_delifeq = has_native;
     }
     w.start();
-    REQUIRE(w.core->snapshot().nodes_ready == 3);
+    REQUIRE(w.ready() == 3);
     core::lease& l = w.lock("r");
     CHECK_FALSE(w.extend(l, 20s).error);
     CHECK(w.inspect("r").found.state == lock_state::held);
@@ -443,7 +425,7 @@ TEST_CASE("a client asks for its permissions on each connection", "[core]")
     m.refusals.clear();
     w.close(0);
     w.advance(3s);
-    REQUIRE(is_usable(w));
+    REQUIRE(w.ready() == 1);
     w.drop(w.lock("r"));
     CHECK(w.count(0, "EVAL") == 1);
     CHECK(w.count(0, "EVALSHA") == 1);
@@ -452,17 +434,12 @@ TEST_CASE("a client asks for its permissions on each connection", "[core]")
 TEST_CASE("a client repeats a script that the node forgets while commands are on their way",
           "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
-    for (auto& p : w.peers) {
-        p->way_there = p->way_back = 1ms;
-    }
+    w.set_ways(1ms, 1ms);
     call& e = w.extend(l, 20s);
     call& r = w.release(l);
-    for (auto& p : w.peers) {
-        p->master.flush_scripts();
-    }
+    w.flush_scripts();
     w.advance(10ms);
     CHECK(e.done());
     CHECK(r.released == release_result::released);
@@ -511,15 +488,15 @@ TEST_CASE("a replica that accepts writes has no vote until it is promoted", "[co
     node.role = role;
     node.knows_hello = knows_hello;
     w.start();
-    CHECK_FALSE(is_usable(w));
-    CHECK(trouble(w) == "is a replica, not a master");
+    CHECK(w.ready() == 0);
+    CHECK(w.why_unused() == "is a replica, not a master");
     CHECK(w.log_lines == std::vector<std::string>{
                              "redis://10.0.0.1:6379/0 is out of use: is a replica, not a master"});
     CHECK(w.log_levels.at(0) == log_level::error);
     CHECK(node.sets == 0);
     node.role = "master";
     w.advance(w.settings.reconnect_backoff_max + 1s);
-    CHECK(is_usable(w));
+    CHECK(w.ready() == 1);
 }
 
 namespace {
@@ -543,21 +520,21 @@ TEST_CASE("p48: a client asks a node for its role by ROLE if it forbids HELLO an
     node.role = role;
     permit_neither_hello_nor_info(node);
     w.start();
-    CHECK_FALSE(is_usable(w));
-    CHECK(trouble(w) == why);
+    CHECK(w.ready() == 0);
+    CHECK(w.why_unused() == why);
     CHECK(node.sets == 0);
     node.role = "master";
     w.advance(w.settings.reconnect_backoff_max + 1s);
-    REQUIRE(is_usable(w));
+    REQUIRE(w.ready() == 1);
     w.drop(w.lock("r"));
 
     const auto before = w.role_queries(0);
     w.advance(5s);
     CHECK(w.role_queries(0) == before + 1);
-    CHECK(is_usable(w));
+    CHECK(w.ready() == 1);
     node.role = role;
     w.advance(5s);
-    CHECK_FALSE(is_usable(w));
+    CHECK(w.ready() == 0);
     CHECK(w.log_lines.back().ends_with(why));
 }
 
@@ -570,8 +547,8 @@ TEST_CASE("a client asks no further role of a node that forbids HELLO and INFO a
     node.refusals["ROLE"] = "NOPERM User x has no permissions to run the 'role' command";
     node.refusals["SET"] = "READONLY You can't write against a read only replica.";
     w.start();
-    CHECK(is_usable(w));
-    CHECK(trouble(w) == node.refusals["SET"]);
+    CHECK(w.ready() == 1);
+    CHECK(w.why_unused() == node.refusals["SET"]);
     CHECK(w.role_queries(0) == 0);
 }
 
@@ -586,7 +563,7 @@ TEST_CASE("a probe key of another type shows that the node can release", "[core]
         node.refusals["EVALSHA"] = node.refusals["EVAL"] = "NOPERM no permissions to run it";
     }
     w.start();
-    CHECK(is_usable(w));
+    CHECK(w.ready() == 1);
     CHECK(w.log_lines.empty());
 }
 
@@ -597,9 +574,7 @@ TEST_CASE("a client refuses a cluster node or a sentinel and names it", "[core]"
          {"sentinel", "is a sentinel, not a master"}}));
     const auto how = GENERATE(as<std::string>{}, "RESP3", "RESP2", "redis_mode", "server_mode");
     CAPTURE(mode, how);
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     if (how == "RESP3") {
         w.answer(0, "%2\r\n+proto\r\n:3\r\n+mode\r\n+" + mode + "\r\n");
     } else if (how == "RESP2") {
@@ -617,12 +592,12 @@ TEST_CASE("a client refuses a cluster node or a sentinel and names it", "[core]"
     REQUIRE(w.log_lines.size() == 1);
     CHECK(w.log_lines[0] == "redis://10.0.0.1:6379/0 is out of use: " + why);
     CHECK(w.log_levels[0] == log_level::error);
-    CHECK(trouble(w) == why);
+    CHECK(w.why_unused() == why);
 
     // An operator has fixed the node.
     w.peers[0]->manual_handshake = false;
     w.advance(10s);
-    CHECK(is_usable(w));
+    CHECK(w.ready() == 1);
 }
 
 TEST_CASE("a client uses the older greeting if HELLO gets an unexpected reply", "[core]")
@@ -639,7 +614,7 @@ TEST_CASE("a client uses the older greeting if HELLO gets an unexpected reply", 
         w.answer(0, reply);
         CHECK(w.peers[0]->closes == 0);
         CHECK(w.peers[0]->speaks.protocol == 2);
-        CHECK(is_usable(w));
+        CHECK(w.ready() == 1);
     }
 }
 
@@ -655,9 +630,7 @@ TEST_CASE("a client does not use a node whose reply fits no command of the hands
          {"ROLE", "+OK\r\n", "the answer to ROLE is not valid"},
          {"ROLE", "*0\r\n", "the answer to ROLE is not valid"}}));
     CAPTURE(asked, reply);
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
     while (!w.pending(0).empty() && w.pending(0).front() != asked) {
         const std::string name = w.pending(0).front();
@@ -665,7 +638,7 @@ TEST_CASE("a client does not use a node whose reply fits no command of the hands
     }
     w.answer(0, reply);
     CHECK(w.peers[0]->closes == 1);
-    CHECK(trouble(w) == why);
+    CHECK(w.why_unused() == why);
 }
 
 TEST_CASE("a client treats a connection that echoes its own bytes as one to no node", "[core]")
@@ -693,9 +666,7 @@ TEST_CASE("a client treats a connection that echoes its own bytes as one to no n
 
 TEST_CASE("a client ends a handshake that does not end", "[core]")
 {
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
     w.advance(w.settings.connect_timeout - 1ns);
     CHECK(w.peers[0]->closes == 0);
@@ -708,7 +679,7 @@ TEST_CASE("a client uses one of two names of a server and each names the other",
     bench_world w;
     w.peers[2]->master.run_id = w.peers[1]->master.run_id;
     w.start();
-    CHECK(w.core->snapshot().nodes_ready == 2);
+    CHECK(w.ready() == 2);
     REQUIRE(w.log_lines.size() == 1);
     CHECK(w.log_lines[0].find("redis://10.0.0.3:6379/0 is out of use: is the same server as "
                               "redis://10.0.0.2:6379/0") != std::string::npos);
@@ -720,24 +691,21 @@ TEST_CASE("a client uses one of two names of a server and each names the other",
     CHECK(c.report.nodes[2].error.find("the same server") != std::string::npos);
 
     // When the first name is gone, this one has the vote.
-    w.peers[1]->dial = peer::dialling::refused;
-    w.close(1);
+    w.lose(1);
     w.advance(10s);
-    CHECK(w.core->snapshot().nodes_ready == 2);
+    CHECK(w.ready() == 2);
     CHECK(w.acquire("s").held->granted == 0b101);
     // A server without a run id may be any server.
     w.peers[1]->dial = peer::dialling::at_once;
     w.peers[1]->master.refusals["INFO"] = "NOPERM";
     w.advance(10s);
-    CHECK(w.core->snapshot().nodes_ready == 3);
+    CHECK(w.ready() == 3);
 }
 
 TEST_CASE("an INFO reply that is no text gives no role", "[core]")
 {
     const std::string reply = "_\r\n";
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
     while (!w.pending(0).empty() && w.pending(0).front() != "INFO") {
         w.answer(0, w.pending(0).front() == "COMMAND" ? "*2\r\n*-1\r\n*-1\r\n" : no);
@@ -746,19 +714,17 @@ TEST_CASE("an INFO reply that is no text gives no role", "[core]")
     w.answer(0, reply);
     REQUIRE(w.pending(0) == std::vector<std::string>{"ROLE"});
     w.answer(0, reply);
-    CHECK(is_usable(w));
+    CHECK(w.ready() == 1);
 }
 
 TEST_CASE("p50: a client asks INFO for a role that HELLO leaves out", "[core][pitfall][p50]")
 {
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     w.peers[0]->master.role = "slave";
     w.peers[0]->manual_handshake = false;
     w.answer(0, "%2\r\n+proto\r\n:3\r\n+mode\r\n+standalone\r\n");
-    CHECK_FALSE(is_usable(w));
-    CHECK(trouble(w) == "is a replica, not a master");
+    CHECK(w.ready() == 0);
+    CHECK(w.why_unused() == "is a replica, not a master");
 }
 
 TEST_CASE("a greeting without HELLO has the user only if there is one", "[core]")
@@ -783,7 +749,7 @@ TEST_CASE("a replica that refuses AUTH and needs no login has not refused the lo
     w.start();
     call& c = w.acquire("r", {.timeout = 1min});
     w.advance(10s);
-    CHECK(trouble(w).ends_with("is a replica, not a master"));
+    CHECK(w.why_unused().ends_with("is a replica, not a master"));
     CHECK_FALSE(c.done());
     w.peers[0]->master.role = "master";
     w.advance(10s);
@@ -801,7 +767,7 @@ TEST_CASE("a server without a password that refuses AUTH is used and reported on
     w.peers[0]->master.refusals["AUTH"] = text;
     w.start();
     for (int i = 0; i < 2; ++i) {
-        REQUIRE(is_usable(w));
+        REQUIRE(w.ready() == 1);
         w.drop(w.lock("r"));
         w.close(0);
         w.advance(3s);
@@ -826,11 +792,9 @@ TEST_CASE("the reason of a refused greeting says what is missing", "[core]")
         row{"-DENIED Redis is running in protected mode because protected mode is enabled and no "
             "password is set for the default user.\r\n",
             "the server has no password, and accepts only clients on its own machine (DENIED)"});
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     w.answer(0, r.answer);
-    CHECK(trouble(w) == r.reason);
+    CHECK(w.why_unused() == r.reason);
 }
 
 TEST_CASE("an unknown refusal of the login ends an acquire whatever the server does next", "[core]")
@@ -851,7 +815,7 @@ TEST_CASE("an unknown refusal of the login ends an acquire whatever the server d
     };
     w.start();
     refuse();
-    CHECK(trouble(w).ends_with(", after it refused user and password"));
+    CHECK(w.why_unused().ends_with(", after it refused user and password"));
     w.advance(1s);
     call& c = w.acquire("r", {.timeout = 1min});
     CHECK_FALSE(c.done());
@@ -864,12 +828,10 @@ TEST_CASE("a client sends no older greeting to a server that refuses it or is no
     const std::string text = GENERATE(
         "WRONGPASS invalid username-password pair", "DENIED protected", "LOADING Redis is loading",
         "BUSY running a script", "TRYAGAIN later", "MASTERDOWN Link with MASTER is down");
-    bench_world w{1, with_password()};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w{with_password()};
     w.send(0, "-" + text + "\r\n");
     CHECK(w.peers[0]->closes == 1);
-    CHECK(trouble(w).find(text.substr(0, text.find(' '))) != std::string::npos);
+    CHECK(w.why_unused().find(text.substr(0, text.find(' '))) != std::string::npos);
 }
 
 TEST_CASE("p50: a client names an unknown role or mode and gives the node no vote",
@@ -894,8 +856,8 @@ TEST_CASE("p50: a client names an unknown role or mode and gives the node no vot
     node.mode = r.mode;
     node.knows_hello = knows_hello;
     w.start();
-    CHECK_FALSE(is_usable(w));
-    CHECK(trouble(w) == r.trouble);
+    CHECK(w.ready() == 0);
+    CHECK(w.why_unused() == r.trouble);
     CHECK(node.sets == 0);
 }
 
@@ -916,7 +878,7 @@ TEST_CASE("a server that closes at HELLO gets a greeting without it", "[core]")
             w.answer(0, answer);
         }
         w.close(0);
-        CHECK_FALSE(is_usable(w));
+        CHECK(w.ready() == 0);
         w.advance(1s);
     }
     REQUIRE(w.pending(0).front() == "AUTH");
@@ -931,7 +893,7 @@ TEST_CASE("a server that closes at HELLO gets a greeting without it", "[core]")
     node.knows_hello = false;
     w.peers[0]->manual_handshake = false;
     w.advance(2s);
-    REQUIRE(is_usable(w));
+    REQUIRE(w.ready() == 1);
     CHECK(w.peers[0]->speaks.protocol == 2);
     // After that the client greets the server as usual.
     w.peers[0]->manual_handshake = true;
@@ -943,14 +905,12 @@ TEST_CASE("a server that closes at HELLO gets a greeting without it", "[core]")
 TEST_CASE("a connection that ends in the handshake is reported with its unanswered commands",
           "[core]")
 {
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
     SECTION("the node closes it")
     {
         w.close(0, "End of file");
-        CHECK(trouble(w) ==
+        CHECK(w.why_unused() ==
               "End of file, with SCRIPT LOAD, COMMAND INFO, EVALSHA, INFO unanswered: a proxy may "
               "not know one of these commands");
     }
@@ -960,7 +920,7 @@ TEST_CASE("a connection that ends in the handshake is reported with its unanswer
             w.answer(0, "$3\r\nsha\r\n");
         }
         w.advance(w.settings.connect_timeout);
-        CHECK(trouble(w) ==
+        CHECK(w.why_unused() ==
               "no complete handshake within connect_timeout, with COMMAND INFO, EVALSHA, INFO "
               "unanswered");
     }
@@ -972,14 +932,12 @@ TEST_CASE("the reason names HELLO if a node leaves it unanswered", "[core]")
     w.peers[0]->frozen = true;
     w.start();
     w.advance(w.settings.connect_timeout);
-    CHECK(trouble(w) == "no complete handshake within connect_timeout, with HELLO unanswered");
+    CHECK(w.why_unused() == "no complete handshake within connect_timeout, with HELLO unanswered");
 }
 
 TEST_CASE("a node that closes at HELLO and later at another command gets a line for each", "[core]")
 {
-    bench_world w{1, with_password()};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w{with_password()};
     for (int i = 0; i < 9; ++i) {
         const std::string first = w.pending(0).front();
         CHECK(first == (i % 3 == 2 ? "AUTH" : "HELLO"));
@@ -1020,14 +978,12 @@ TEST_CASE("the meaning of a cut greeting depends on the transport", "[core]")
     CAPTURE(r.url, r.reason);
     config c;
     c.nodes = {r.url};
-    bench_world w{1, c};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w{c};
     // Every third greeting leaves HELLO out, and shows no more than the others.
     for (int i = 0; i < 9; ++i) {
         CHECK(w.pending(0).front() == (i % 3 == 2 ? "CLIENT" : "HELLO"));
         w.close(0, r.reason);
-        CHECK(trouble(w) == std::string(r.reason) + r.hint);
+        CHECK(w.why_unused() == std::string(r.reason) + r.hint);
         while (!w.peers[0]->connected) {
             w.advance(10ms);
         }
@@ -1039,13 +995,11 @@ TEST_CASE("a TLS failure after cut greetings replaces their reason", "[core]")
 {
     config c;
     c.nodes = {"rediss://h"};
-    bench_world w{1, c};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w{c};
     for (const char* const reason :
          {"stream truncated", "stream truncated", "stream truncated", "TLS: bad certificate"}) {
         w.close(0, reason);
-        CHECK(trouble(w).starts_with(reason));
+        CHECK(w.why_unused().starts_with(reason));
         while (!w.peers[0]->connected) {
             w.advance(10ms);
         }
@@ -1060,29 +1014,25 @@ TEST_CASE("a first answer that is no reply is reported with a guess about the se
          {"unix:///s", ", at the greeting: it may speak another protocol"}}));
     config c;
     c.nodes = {url};
-    bench_world w{1, c};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w{c};
     SECTION("at the greeting")
     {
         w.send(0, "HTTP/1.1 400 Bad Request\r\n");
-        CHECK(trouble(w).starts_with("sent what is not a reply: "));
-        CHECK(trouble(w).ends_with(hint));
+        CHECK(w.why_unused().starts_with("sent what is not a reply: "));
+        CHECK(w.why_unused().ends_with(hint));
     }
     SECTION("but not later in the connection")
     {
         w.answer(0, "%1\r\n+proto\r\n:3\r\n");
         w.answer(0, "$3\r\nsha\r\n");
         w.send(0, "HTTP/1.1 400 Bad Request\r\n");
-        CHECK(trouble(w).find("at the greeting") == std::string::npos);
+        CHECK(w.why_unused().find("at the greeting") == std::string::npos);
     }
 }
 
 TEST_CASE("a client greets with HELLO again after a failed connect", "[core]")
 {
-    bench_world w{1};
-    w.peers[0]->manual_handshake = true;
-    w.start();
+    greeting_world w;
     for (int i = 0; i < 2; ++i) {
         REQUIRE(w.pending(0) == std::vector<std::string>{"HELLO"});
         w.peers[0]->dial = i == 0 ? peer::dialling::at_once : peer::dialling::refused;
@@ -1102,15 +1052,14 @@ TEST_CASE("a client greets with HELLO again after a failed connect", "[core]")
 
 TEST_CASE("a client logs that another server is at the same address", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     w.close(0);
     w.advance(3s);
     CHECK_FALSE(says_somewhere(w, "another server"));
     w.peers[0]->master.run_id = std::string(40, 'e');
     w.close(0);
     w.advance(3s);
-    CHECK(is_usable(w));
+    CHECK(w.ready() == 1);
     CHECK(says_somewhere(w, "is another server than before, or was restarted"));
     const auto line = std::find_if(w.log_lines.begin(), w.log_lines.end(), [](const auto& text) {
         return text.find("is another server than before") != text.npos;

@@ -466,6 +466,12 @@ void bench_world::close(unsigned node, std::string_view reason)
     settle();
 }
 
+void bench_world::lose(unsigned node)
+{
+    peers[node]->dial = peer::dialling::refused;
+    close(node);
+}
+
 void bench_world::go_astray(unsigned node, std::size_t kept, nanos delay)
 {
     peer& p = *peers[node];
@@ -480,6 +486,61 @@ void bench_world::thaw(unsigned node)
 {
     peers[node]->frozen = false;
     settle();
+}
+
+void bench_world::set_dialling(peer::dialling how)
+{
+    for (auto& p : peers) {
+        p->dial = how;
+    }
+}
+
+void bench_world::set_ways(nanos there, nanos back)
+{
+    for (auto& p : peers) {
+        p->way_there = there;
+        p->way_back = back;
+    }
+}
+
+template <class What>
+void bench_world::on_each_master(What what)
+{
+    for (auto& p : peers) {
+        what(p->master);
+    }
+}
+
+void bench_world::refuse(const std::string& command, const std::string& error)
+{
+    on_each_master([&](model_master& m) { m.refusals[command] = error; });
+}
+
+void bench_world::refuse_nothing()
+{
+    on_each_master([](model_master& m) { m.refusals.clear(); });
+}
+
+void bench_world::flush_keys()
+{
+    on_each_master([](model_master& m) { m.flush_keys(); });
+}
+
+void bench_world::flush_scripts()
+{
+    on_each_master([](model_master& m) { m.flush_scripts(); });
+}
+
+void bench_world::occupy(const std::string& key, nanos span)
+{
+    on_each_master([&](model_master& m) { m.put(key, {.value = stranger, .end = now + span}); });
+}
+
+void bench_world::occupy(const std::string& key, std::initializer_list<unsigned> nodes, nanos span)
+{
+    for (const unsigned i : nodes) {
+        peers[i]->master.put(key, {.value = stranger, .end = now + span});
+    }
 }
 
 std::vector<std::string> bench_world::pending(unsigned node) const
@@ -510,6 +571,23 @@ std::size_t bench_world::keys() const
         }
     }
     return all;
+}
+
+std::string bench_world::why_unused(unsigned node)
+{
+    with_report = true;
+    const call& c = acquire("r", {.timeout = 0ms, .max_attempts = 1});
+    advance(60ms);
+    if (c.error != errc::unavailable) {
+        throw std::runtime_error("the acquire ended with: " + c.error.message());
+    }
+    return c.report.nodes.at(node).error;
+}
+
+std::size_t bench_world::lines_with(std::string_view text) const
+{
+    return static_cast<std::size_t>(std::ranges::count_if(
+        log_lines, [&](const std::string& line) { return line.find(text) != line.npos; }));
 }
 
 bool bench_world::is_idle() const

@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::test {
@@ -146,6 +148,9 @@ public:
     void send(unsigned node, std::string_view bytes);
     /// The node ends the connection.
     void close(unsigned node, std::string_view reason = "closed by the node");
+    /// Ends the connection of a node, which refuses the next ones.
+    void lose(unsigned node);
+    void bring_back(unsigned node) { peers[node]->dial = peer::dialling::at_once; }
     /// Before a close: only the first `kept` commands on their way arrive, after `delay`.
     void go_astray(unsigned node, std::size_t kept, nanos delay);
     void thaw(unsigned node);
@@ -154,10 +159,28 @@ public:
     /// How often the client asked a node for its role after its handshakes.
     [[nodiscard]] std::size_t role_queries(unsigned node) const;
 
+    // For all nodes.
+    void set_dialling(peer::dialling how);
+    void set_ways(nanos there, nanos back);
+    void refuse(const std::string& command, const std::string& error);
+    void refuse_nothing();
+    void flush_keys();
+    void flush_scripts();
+    /// A stranger has the resource for this time.
+    void occupy(const std::string& key, nanos span = 1h);
+    /// The same on some nodes.
+    void occupy(const std::string& key, std::initializer_list<unsigned> nodes, nanos span = 1h);
+
     /// How often a node got a command with this first word.
     [[nodiscard]] std::size_t count(unsigned node, std::string_view name) const;
     /// Live lock keys on all nodes, without fencing counters.
     [[nodiscard]] std::size_t keys() const;
+    /// How many nodes can be used.
+    [[nodiscard]] std::size_t ready() const { return core->snapshot().nodes_ready; }
+    /// Why the client can't use a node, by a report. No node must have a vote.
+    [[nodiscard]] std::string why_unused(unsigned node = 0);
+    /// How many lines of the log, except for debugging, have this text.
+    [[nodiscard]] std::size_t lines_with(std::string_view text) const;
     /// Nothing that belongs to an operation is in use.
     [[nodiscard]] bool is_idle() const;
 
@@ -184,6 +207,8 @@ public:
 
 private:
     template <class What>
+    void on_each_master(What what);
+    template <class What>
     decltype(auto) inside(What what);
     template <class Begin>
     call& begin(Begin begin);
@@ -199,6 +224,27 @@ private:
     [[nodiscard]] static bool answers_itself(const peer& p, const words& w);
     [[nodiscard]] instant next_event() const;
 };
+
+/// A world that has started.
+struct running_world : bench_world {
+    explicit running_world(unsigned nodes = 3, redlock::config c = {}, std::uint32_t seed = 1)
+        : bench_world(nodes, std::move(c), seed)
+    {
+        start();
+    }
+};
+
+/// A world that has started and whose test answers for the nodes.
+struct manual_world : running_world {
+    explicit manual_world(unsigned nodes = 3, redlock::config c = {}, std::uint32_t seed = 1)
+        : running_world(nodes, std::move(c), seed)
+    {
+        manual();
+    }
+};
+
+/// The owner of a key that no client of the test has set.
+inline constexpr const char* stranger = "somebody else's";
 
 // Replies of nodes.
 inline constexpr std::string_view ok = "+OK\r\n";

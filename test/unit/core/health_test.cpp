@@ -11,8 +11,7 @@ using namespace redlock::test;
 
 TEST_CASE("a node that leaves a command unanswered gets no new commands", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.peers[2]->frozen = true;
     core::lease& a = w.lock("a");
     w.advance(49ms);
@@ -39,10 +38,7 @@ TEST_CASE("a node that leaves a command unanswered gets no new commands", "[core
 
 TEST_CASE("a client replaces a connection that leaves a command unanswered for too long", "[core]")
 {
-    config c;
-    c.stall_timeout = 2s;
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, {.stall_timeout = 2s}};
     w.advance(300ms);
     w.peers[2]->frozen = true;
     (void)w.lock("r");
@@ -53,17 +49,13 @@ TEST_CASE("a client replaces a connection that leaves a command unanswered for t
     CHECK(w.core->snapshot().disconnects == 1);
     w.thaw(2);
     w.advance(3s);
-    CHECK(w.core->snapshot().nodes_ready == 3);
+    CHECK(w.ready() == 3);
     CHECK(w.lock("s").granted == 0b111);
 }
 
 TEST_CASE("a client asks the node of an idle connection for its role", "[core]")
 {
-    config c;
-    c.ping_interval = 5s;
-    c.stall_timeout = 2s;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.stall_timeout = 2s, .ping_interval = 5s}};
     w.advance(5s - 1ns);
     CHECK(w.role_queries(0) == 0);
     w.advance(1ns);
@@ -105,8 +97,7 @@ TEST_CASE("a client without unanswered commands runs no timer", "[core]")
 {
     config c;
     c.ping_interval = 0s;
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, c};
     CHECK(w.core->next_deadline() == instant::max());
     core::lease& l = w.lock("r");
     w.advance(c.stall_timeout);
@@ -120,8 +111,7 @@ TEST_CASE("a client without unanswered commands runs no timer", "[core]")
 
 TEST_CASE("a client does not ping a busy connection", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     for (int i = 0; i < 20; ++i) {
         w.drop(w.lock("r"));
         w.advance(1s);
@@ -131,10 +121,7 @@ TEST_CASE("a client does not ping a busy connection", "[core]")
 
 TEST_CASE("a client with a ping interval of zero sends no pings", "[core]")
 {
-    config c;
-    c.ping_interval = 0ms;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.ping_interval = 0ms}};
     w.advance(1h);
     CHECK(w.count(0, "PING") == 0);
     CHECK(w.peers[0]->connects == 1);
@@ -171,12 +158,11 @@ TEST_CASE("reconnects back off at random within their limits", "[core]")
 
 TEST_CASE("a client replaces a lost idle connection at once only if it lived long", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     w.advance(3s);
     w.close(0);
     CHECK(w.peers[0]->connects == 2);
-    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(w.ready() == 1);
     w.close(0);
     CHECK(w.peers[0]->connects == 2);
     w.advance(30ms);
@@ -199,7 +185,7 @@ TEST_CASE("a client tries another address of a name at once but only if there is
     w.peers[0]->manual_handshake = false;
     w.peers[0]->master.refusals.clear();
     w.advance(1s);
-    REQUIRE(w.core->snapshot().nodes_ready == 1);
+    REQUIRE(w.ready() == 1);
     w.close(0);
     // A failure before the next connection does not change that.
     w.close(0);
@@ -222,13 +208,12 @@ TEST_CASE("a client waits after it has tried eight addresses of a name", "[core]
 TEST_CASE("a client reconnects at once to a server that closes connections after an idle second",
           "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     for (unsigned i = 2; i < 12; ++i) {
         w.advance(900ms);
         w.close(0);
         CHECK(w.peers[0]->connects == i);
-        CHECK(w.core->snapshot().nodes_ready == 1);
+        CHECK(w.ready() == 1);
     }
 }
 
@@ -238,8 +223,7 @@ TEST_CASE("a client waits before it replaces a connection that failed in use", "
     CAPTURE(how);
     std::set<nanos> waits;
     for (std::uint32_t seed = 0; seed < 20; ++seed) {
-        bench_world w{1, {}, seed};
-        w.start();
+        running_world w{1, {}, seed};
         w.advance(1min);
         w.manual();
         if (how == "framing" || how == "unasked") {
@@ -294,22 +278,19 @@ TEST_CASE("a reply without a command or outside the protocol ends the connection
     for (const std::string_view bytes :
          {"+OK\r\n", "?\r\n", ":1\r\n", "$18446744073709551615\r\n", "*2147483647\r\n"}) {
         CAPTURE(bytes);
-        bench_world w{1};
-        w.start();
+        running_world w{1};
         w.send(0, bytes);
         CHECK(w.peers[0]->closes == 1);
         CHECK(w.core->snapshot().protocol_errors == 1);
-        CHECK(w.core->snapshot().nodes_ready == 0);
+        CHECK(w.ready() == 0);
         w.advance(1s);
-        CHECK(w.core->snapshot().nodes_ready == 1);
+        CHECK(w.ready() == 1);
     }
 }
 
 TEST_CASE("a second reply to one command ends the connection", "[core]")
 {
-    bench_world w{3};
-    w.start();
-    w.manual();
+    manual_world w{3};
     call& c = w.acquire("r", {.timeout = 0ms});
     w.answer(0, "+OK\r\n+OK\r\n");
     CHECK(w.peers[0]->closes == 1);
@@ -321,9 +302,7 @@ TEST_CASE("a second reply to one command ends the connection", "[core]")
 TEST_CASE("a client closes a connection that answers a SET with another type", "[core]")
 {
     for (const std::string_view reply : {"+NO\r\n", ":1\r\n", "$2\r\nOK\r\n", "*0\r\n"}) {
-        bench_world w{3};
-        w.start();
-        w.manual();
+        manual_world w{3};
         w.with_report = true;
         call& c = w.acquire("r", {.timeout = 0ms});
         w.answer(0, reply);
@@ -337,9 +316,7 @@ TEST_CASE("a client closes a connection that answers a SET with another type", "
 
 TEST_CASE("a refusal counts although the holder's ttl does not come", "[core]")
 {
-    bench_world w{1};
-    w.start();
-    w.manual();
+    manual_world w{1};
     w.with_report = true;
     call& c = w.acquire("r", {.timeout = 0ms});
     w.answer(0, nil);
@@ -358,8 +335,7 @@ TEST_CASE("a refusal counts although the holder's ttl does not come", "[core]")
 
 TEST_CASE("an extend with an answer of another type is decided at once", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     core::lease& l = w.lock("r");
     w.manual();
     call& e = w.extend(l, 10s);
@@ -369,9 +345,7 @@ TEST_CASE("an extend with an answer of another type is decided at once", "[core]
 
 TEST_CASE("a client takes no push for a reply", "[core]")
 {
-    bench_world w{1};
-    w.start();
-    w.manual();
+    manual_world w{1};
     call& c = w.acquire("r");
     w.send(0, ">2\r\n+invalidate\r\n*1\r\n+r\r\n");
     CHECK_FALSE(c.done());
@@ -382,9 +356,7 @@ TEST_CASE("a client takes no push for a reply", "[core]")
 
 TEST_CASE("a client reads replies that arrive byte by byte", "[core]")
 {
-    bench_world w{1};
-    w.start();
-    w.manual();
+    manual_world w{1};
     call& c = w.acquire("r");
     w.peers[0]->asked.clear();
     w.send(0, "+");
@@ -398,8 +370,7 @@ TEST_CASE("a client reads replies that arrive byte by byte", "[core]")
 
 TEST_CASE("a lost connection fails each command in flight once", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     core::lease& l = w.lock("held");
     w.manual();
     call& a = w.acquire("a", {.timeout = 0ms});
@@ -508,7 +479,7 @@ TEST_CASE("a client sends nothing after the deadline even if the timer is late",
     w.now += 60ms;
     w.peers[0]->manual_handshake = false;
     w.answer(0, "%1\r\n+proto\r\n:3\r\n");
-    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(w.ready() == 1);
     CHECK(w.count(0, "SET") == 0);
     w.advance(0ms);
     CHECK(c.error == errc::unavailable);
@@ -517,16 +488,12 @@ TEST_CASE("a client sends nothing after the deadline even if the timer is late",
 TEST_CASE("the first acquire waits for the first connections", "[core]")
 {
     bench_world w;
-    for (auto& p : w.peers) {
-        p->way_there = p->way_back = 50ms;
-    }
+    w.set_ways(50ms, 50ms);
     w.peers[2]->dial = peer::dialling::silent;
     w.start();
     call& c = w.acquire("r", {.timeout = 1s});
     w.advance(400ms);
-    for (auto& p : w.peers) {
-        p->way_there = p->way_back = 0ms;
-    }
+    w.set_ways(0ms, 0ms);
     w.advance(10ms);
     CHECK(w.core->snapshot().attempts >= 1);
     w.advance(1s);
@@ -552,9 +519,7 @@ TEST_CASE("the first acquire makes one attempt as soon as a majority is connecte
 TEST_CASE("the first acquire does not wait for nodes that refuse the connection", "[core]")
 {
     bench_world w;
-    for (auto& p : w.peers) {
-        p->dial = peer::dialling::refused;
-    }
+    w.set_dialling(peer::dialling::refused);
     w.start();
     call& c = w.acquire("r", {.timeout = 1s, .max_attempts = 1});
     CHECK(c.error == errc::unavailable);
@@ -563,10 +528,7 @@ TEST_CASE("the first acquire does not wait for nodes that refuse the connection"
 
 TEST_CASE("a node whose buffer is full counts as stalled", "[core]")
 {
-    config conf;
-    conf.max_buffered_bytes = 1024 * 1024;
-    bench_world w{1, conf};
-    w.start();
+    running_world w{1, {.max_buffered_bytes = 1024 * 1024}};
     // Sixteen names fill the buffer, since the test takes no output.
     std::deque<call> calls;
     for (unsigned i = 0; i < 20; ++i) {
@@ -597,8 +559,7 @@ TEST_CASE("a node whose buffer is full counts as stalled", "[core]")
 
 TEST_CASE("stop ends every operation and every connection", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("held");
     w.manual();
     call& a = w.acquire("a");
@@ -626,8 +587,7 @@ TEST_CASE("stop ends every operation and every connection", "[core]")
 TEST_CASE("stop ends operations while nodes are away or connecting or have pending releases",
           "[core]")
 {
-    bench_world w{4};
-    w.start();
+    running_world w{4};
     core::lease& l = w.lock("r");
     w.peers[0]->dial = peer::dialling::refused;
     w.peers[1]->dial = peer::dialling::silent;
@@ -645,9 +605,7 @@ TEST_CASE("stop ends operations while nodes are away or connecting or have pendi
 
 TEST_CASE("a coordinator can be destroyed at any moment", "[core]")
 {
-    bench_world w;
-    w.start();
-    w.manual();
+    manual_world w;
     core::lease* held = nullptr;
     {
         call& c = w.acquire("r");
@@ -666,17 +624,6 @@ TEST_CASE("a coordinator can be destroyed at any moment", "[core]")
     CHECK(w.calls.back().completions == 0);
 }
 
-namespace {
-
-std::size_t lines_about(const bench_world& w, std::string_view text)
-{
-    return static_cast<std::size_t>(
-        std::count_if(w.log_lines.begin(), w.log_lines.end(),
-                      [&](const std::string& line) { return line.find(text) != line.npos; }));
-}
-
-}  // namespace
-
 TEST_CASE("p48: an answer from a wrong server or one in a wrong state ends the connection",
           "[core][pitfall][p48]")
 {
@@ -686,8 +633,7 @@ TEST_CASE("p48: an answer from a wrong server or one in a wrong state ends the c
         GENERATE("", "ERR Error running script (call to f_0123): @user_script:1: -");
     const std::string command = GENERATE("SET", "EVALSHA");
     CAPTURE(code, front, command);
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     core::lease& l = w.lock("r");
     w.peers[0]->master.refusals[command] = front + code + " some words";
     if (command == "SET") {
@@ -699,8 +645,8 @@ TEST_CASE("p48: an answer from a wrong server or one in a wrong state ends the c
         CHECK(w.extend(l, 20s).error);
     }
     CHECK(w.peers[0]->closes == 1);
-    CHECK(w.core->snapshot().nodes_ready == 0);
-    CHECK(lines_about(w, '(' + code + ')') == 1);
+    CHECK(w.ready() == 0);
+    CHECK(w.lines_with('(' + code + ')') == 1);
     CHECK(w.log_levels.at(0) == log_level::warning);
 
     // The new connection is no better. The client logs this once and retries at long intervals.
@@ -710,21 +656,20 @@ TEST_CASE("p48: an answer from a wrong server or one in a wrong state ends the c
             (void)w.acquire("s", {.timeout = 0ms});
         }
     }
-    CHECK(lines_about(w, "out of use") <= (command == "SET" ? 1 : 2));
+    CHECK(w.lines_with("out of use") <= (command == "SET" ? 1 : 2));
     CHECK(w.peers[0]->dials.size() < 100);
 
     w.peers[0]->master.refusals.clear();
     w.advance(5s);
     w.drop(w.lock("s"));
-    CHECK(w.core->snapshot().nodes_ready == 1);
+    CHECK(w.ready() == 1);
     CHECK(w.log_levels.back() == log_level::info);
-    CHECK(lines_about(w, "is usable again") == 1);
+    CHECK(w.lines_with("is usable again") == 1);
 }
 
 TEST_CASE("an unknown word in an error does not end the connection", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     w.peers[0]->master.refusals["SET"] =
         GENERATE("ERR unknown command 'SET', with args beginning with: 'a READONLY lock'",
                  "MISCONF Errors writing to the AOF file", "OOM command not allowed",
@@ -767,14 +712,14 @@ TEST_CASE("p48: a node that has become a replica has no vote although it accepts
         w.advance(w.settings.ping_interval);
     }
     w.advance(1ms);
-    CHECK(w.core->snapshot().nodes_ready == 1);
-    CHECK(lines_about(w, "master") == 2);
+    CHECK(w.ready() == 1);
+    CHECK(w.lines_with("master") == 2);
     CHECK(w.log_levels.at(0) == log_level::error);
     for (auto& p : w.peers) {
         p->master.role = "master";
     }
     w.advance(5s);
-    CHECK(w.core->snapshot().nodes_ready == 3);
+    CHECK(w.ready() == 3);
 }
 
 TEST_CASE("a client closes the connection of a node that no longer gives its role", "[core]")
@@ -789,7 +734,7 @@ TEST_CASE("a client closes the connection of a node that no longer gives its rol
     w.peers[0]->master.refusals["INFO"] = error;
     w.advance(5s);
     CHECK(w.peers[0]->closes == 1);
-    CHECK(w.core->snapshot().nodes_ready == 0);
+    CHECK(w.ready() == 0);
     REQUIRE(w.log_lines.size() == 1);
     CHECK(w.log_lines[0].find(error.substr(0, error.find(' '))) != std::string::npos);
 }
@@ -821,24 +766,22 @@ TEST_CASE("a node that refuses to give its role for a while has one line in the 
     refusals.clear();
     w.advance(5s);
     w.drop(w.lock("r"));
-    CHECK(w.core->snapshot().nodes_ready == 1);
-    CHECK(lines_about(w, "is usable again") == 1);
+    CHECK(w.ready() == 1);
+    CHECK(w.lines_with("is usable again") == 1);
 }
 
 TEST_CASE("a client closes the connection of a node that answers without its role", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     w.peers[0]->master.role.clear();
     w.advance(5s);
     CHECK(w.peers[0]->closes == 1);
-    CHECK(lines_about(w, "no longer gives its role") == 1);
+    CHECK(w.lines_with("no longer gives its role") == 1);
 }
 
 TEST_CASE("a client asks a busy node for its role once a second", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     for (int i = 0; i < 1000; ++i) {
         w.drop(w.lock("r"));
         w.advance(10ms);

@@ -26,9 +26,7 @@ constexpr std::string_view foreign_kind =
 /// Inspects while the nodes answer in turn. The nodes without a reply time out.
 inspection inspected(unsigned nodes, const std::vector<std::string>& replies, nanos took = {})
 {
-    bench_world w{nodes};
-    w.start();
-    w.manual();
+    manual_world w{nodes};
     call& c = w.inspect("r");
     w.now += took;
     for (unsigned i = 0; i < replies.size() && !c.done(); ++i) {
@@ -93,8 +91,7 @@ TEST_CASE("p11: the remaining ttl is the quorum-th largest answer", "[core][pitf
 TEST_CASE("p11: the first quorum that agrees decides by the least of its ttls",
           "[core][pitfall][p11]")
 {
-    bench_world w{3};
-    w.start();
+    running_world w{3};
     for (unsigned i = 0; i < 3; ++i) {
         w.peers[i]->master.put("r", {.value = "x", .end = w.now + 1s * (i + 1)});
         w.peers[i]->way_back = 1ms;
@@ -155,9 +152,7 @@ TEST_CASE("an inspection ends at the answer that makes it certain", "[core]")
 {
     constexpr unsigned nodes = 3;
     for (unsigned n = 0; n < kinds * kinds * kinds; ++n) {
-        bench_world w{nodes};
-        w.start();
-        w.manual();
+        manual_world w{nodes};
         call& c = w.inspect("r");
         std::vector<said> all;
         for (unsigned i = 0, rest = n; i < nodes && !c.done(); ++i, rest /= kinds) {
@@ -182,8 +177,7 @@ TEST_CASE("an inspection ends at the answer that makes it certain", "[core]")
 
 TEST_CASE("an inspection reports the client's own lock as held", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", {.ttl = 10s});
     call& c = w.inspect("r");
     CHECK(c.found.state == lock_state::held);
@@ -196,9 +190,7 @@ TEST_CASE("an inspection reports the client's own lock as held", "[core]")
 TEST_CASE("an inspection accepts no owner that is longer than its request allows", "[core]")
 {
     const bool is_too_long = GENERATE(false, true);
-    bench_world w{1};
-    w.start();
-    w.manual();
+    manual_world w{1};
     call& c = w.inspect("r");
     w.answer(0, held_by(std::string(is_too_long ? 65 : 64, 'x'), 1000));
     CHECK(c.done());
@@ -211,9 +203,7 @@ TEST_CASE("an inspection fails the node that answers with nonsense", "[core]")
     for (const std::string_view reply :
          {":1\r\n", "*1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*2\r\n_\r\n_\r\n", "+OK\r\n", "_\r\n"}) {
         CAPTURE(reply);
-        bench_world w{1};
-        w.start();
-        w.manual();
+        manual_world w{1};
         call& c = w.inspect("r");
         w.answer(0, reply);
         CHECK(c.done());
@@ -305,8 +295,7 @@ TEST_CASE("the largest group of keys is no majority if most nodes have no key or
 
 TEST_CASE("a report of an inspection carries no groups into its next use", "[core]")
 {
-    bench_world w{1};
-    w.start();
+    running_world w{1};
     core::lease& l = w.lock("r", {.ttl = 10s});
     report same;
     call look;
@@ -323,8 +312,7 @@ TEST_CASE("a report of an inspection carries no groups into its next use", "[cor
 
 TEST_CASE("an inspection for an owner token says which keys belong to that owner", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
     w.with_report = true;
     CHECK_FALSE(w.inspect("r").found.own_group);

@@ -13,24 +13,13 @@ using namespace redlock::test;
 namespace {
 
 /// Locks on three nodes that answer at once.
-struct kept_world : bench_world {
-    explicit kept_world(unsigned nodes = 3, redlock::config c = {})
-        : bench_world(nodes, std::move(c))
-    {
-        start();
-    }
+struct kept_world : running_world {
+    using running_world::running_world;
 
     core::lease& keep(std::string_view resource, std::chrono::milliseconds ttl,
                       const keep_alive& how = {})
     {
         return lock(resource, {.ttl = ttl, .keep_alive = how});
-    }
-
-    void lose_keys()
-    {
-        for (const auto& p : peers) {
-            p->master.flush_keys();
-        }
     }
 
     void silence(bool on)
@@ -152,7 +141,7 @@ TEST_CASE("a client reports a kept-alive lock as lost once a majority answers wi
     w.peers[1]->master.flush_keys();
     w.advance(1500ms);
     CHECK_FALSE(wait.done());
-    w.lose_keys();
+    w.flush_keys();
     w.advance(1s);
     CHECK(wait.error == errc::lost);
     CHECK(w.news.back() == renewal_outcome::lost);
@@ -197,7 +186,7 @@ TEST_CASE("the news of a failed renewal has the answer of each node", "[core][ke
     w.advance(300ms);
     REQUIRE(w.news.back() == renewal_outcome::renewed);
     CHECK(w.failures.back() == nullptr);
-    w.lose_keys();
+    w.flush_keys();
     w.advance(1s);
     REQUIRE(w.news.back() == renewal_outcome::lost);
     REQUIRE(w.failures.back() != nullptr);
@@ -214,8 +203,7 @@ TEST_CASE("p30: renewals that fail at once keep a minimum spacing",
     core::lease& l = w.keep("r", ttl);
     // No node is connected, so each renewal fails at once.
     for (unsigned i = 0; i < 3; ++i) {
-        w.peers[i]->dial = peer::dialling::refused;
-        w.close(i);
+        w.lose(i);
     }
     const instant end = l.valid_until();
     w.advance(end - w.now + 1s);
@@ -507,9 +495,7 @@ TEST_CASE("a renewal in flight remains the only one although an extend moves the
     core::lease& l = w.keep("r", 300ms);
     const instant end = l.valid_until();
     // No renewal succeeds until shortly before the end.
-    for (const auto& p : w.peers) {
-        p->master.refusals["EVALSHA"] = "OOM not now";
-    }
+    w.refuse("EVALSHA", "OOM not now");
     w.advance(end - 30ms - w.now);
     for (const auto& p : w.peers) {
         p->master.refusals.clear();

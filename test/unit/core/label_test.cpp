@@ -60,8 +60,7 @@ std::size_t texts_sent(const bench_world& w)
 
 TEST_CASE("a lock without a label costs no command for it", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
     (void)w.extend(l, 20s);
     (void)w.release(l);
@@ -71,8 +70,7 @@ TEST_CASE("a lock without a label costs no command for it", "[core][label]")
 
 TEST_CASE("an inspection names the holder by its label", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", labelled());
     CHECK(labels(w) == 3);
     for (const auto& p : w.peers) {
@@ -89,8 +87,7 @@ TEST_CASE("an inspection names the holder by its label", "[core][label]")
 
 TEST_CASE("a contended acquire with a report names the holder", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     const bool of_several = GENERATE(false, true);
     CAPTURE(of_several);
     const std::vector<std::string> both{"q", "r"};
@@ -121,9 +118,7 @@ TEST_CASE("a node that refuses in time and gives the label later is not late", "
     (void)w.lock("r", labelled());
     const std::vector<std::string> both{"q", "r"};
     (void)w.acquire(both, one_attempt());  // from now on the nodes know the script
-    for (const auto& p : w.peers) {
-        p->way_there = p->way_back = 15ms;
-    }
+    w.set_ways(15ms, 15ms);
     w.with_report = true;
     call& late = w.acquire(both, one_attempt());
     w.advance(1s);
@@ -137,8 +132,7 @@ TEST_CASE("a node that refuses in time and gives the label later is not late", "
 
 TEST_CASE("each resource of a lock shows the label", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     call& c = w.acquire(std::vector<std::string>{"q", "r"}, labelled());
     REQUIRE(c.held != nullptr);
     CHECK(labels(w) == 3);
@@ -152,8 +146,7 @@ TEST_CASE("each resource of a lock shows the label", "[core][label]")
 
 TEST_CASE("a label lives as long as its lock even after an extend", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     acquire_options o = labelled();
     o.ttl = 4s;
     o.keep_alive = keep_alive{};
@@ -172,8 +165,7 @@ TEST_CASE("an adopted lock keeps its label", "[core][label]")
     CAPTURE(of_several);
     const std::vector<std::string> resources =
         of_several ? std::vector<std::string>{"q", "r"} : std::vector<std::string>{"r"};
-    bench_world w;
-    w.start();
+    running_world w;
     const call& c = w.acquire(resources, labelled());
     REQUIRE(c.held != nullptr);
     call& a = w.adopt(resources, c.held->token, 1min);
@@ -187,8 +179,7 @@ TEST_CASE("an adopted lock keeps its label", "[core][label]")
 
 TEST_CASE("an adopt leaves the label of another holder", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
     for (const auto& p : w.peers) {
         p->master.put(std::string(label_key), {.value = "01234567 another", .end = {}});
@@ -201,8 +192,7 @@ TEST_CASE("an adopt leaves the label of another holder", "[core][label]")
 
 TEST_CASE("a failed attempt leaves the holder's label as it is", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", labelled());
     acquire_options o = one_attempt();
     o.label = "another";
@@ -228,8 +218,7 @@ TEST_CASE("a failed attempt leaves the holder's label as it is", "[core][label]"
 
 TEST_CASE("a label replaces no key of another program", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     const auto value =
         GENERATE(as<std::string>{}, "theirs", "", "0123abcX label", "0123abcd0 label");
     for (const auto& p : w.peers) {
@@ -257,8 +246,7 @@ TEST_CASE("a label replaces no key of another program", "[core][label]")
 TEST_CASE("an inspection names the wrong type of a label's key and no earlier label",
           "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     w.with_report = true;
     const bool is_foreign = GENERATE(true, false);
     for (const auto& p : w.peers) {
@@ -280,8 +268,7 @@ TEST_CASE("an inspection names the wrong type of a label's key and no earlier la
 
 TEST_CASE("a node gets the script of the labels once and then its digest", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     const auto cycle = [&w] {
         core::lease& l = w.lock("r", labelled());
         const std::size_t stored = labels(w);
@@ -294,9 +281,7 @@ TEST_CASE("a node gets the script of the labels once and then its digest", "[cor
     CHECK(texts_sent(w) == 3);
     SECTION("a node that forgot the script gets it with the next label")
     {
-        for (const auto& p : w.peers) {
-            p->master.flush_scripts();
-        }
+        w.flush_scripts();
         CHECK(cycle() == 0);
         CHECK(cycle() == 3);
         CHECK(texts_sent(w) == 6);
@@ -312,8 +297,7 @@ TEST_CASE("a node gets the script of the labels once and then its digest", "[cor
 
 TEST_CASE("a node that refuses the label keeps its vote", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     for (const auto& p : w.peers) {
         p->master.put(std::string(label_key), {.value = {}, .end = {}, .foreign_kind = true});
         p->master.refusals["GETRANGE"] = "NOPERM this user has no permissions to run it";
@@ -333,8 +317,7 @@ TEST_CASE("a node that refuses the label keeps its vote", "[core][label]")
 
 TEST_CASE("a client shows the label of another program without harm to a terminal", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
     const std::string tie(l.token.view().substr(0, 8));
     const std::string longest(max_label_size, 'x');
@@ -361,8 +344,7 @@ TEST_CASE("a client shows the label of another program without harm to a termina
 
 TEST_CASE("a label that outlives its lock names no holder", "[core][label]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", labelled());
     const std::string stored = w.peers[0]->master.find(w.now, label_key)->value;
     (void)w.release(l);

@@ -15,19 +15,11 @@ namespace {
 constexpr std::string_view foreign_kind =
     "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
 
-void take_away(bench_world& w, const std::string& key, std::initializer_list<unsigned> nodes)
-{
-    for (const unsigned i : nodes) {
-        w.peers[i]->master.put(key, {.value = "another's", .end = w.now + 1h});
-    }
-}
-
 }  // namespace
 
 TEST_CASE("an extend renews a lease on a majority", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", {.ttl = 10s});
     w.advance(5s);
     call& e = w.extend(l, 10s);
@@ -41,8 +33,7 @@ TEST_CASE("an extend renews a lease on a majority", "[core]")
 
 TEST_CASE("a short extend does not shorten a long lease", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", {.ttl = 10s});
     const instant before = l.valid_until();
     CHECK_FALSE(w.extend(l, 1s).error);
@@ -53,10 +44,7 @@ TEST_CASE("a short extend does not shorten a long lease", "[core]")
 
 TEST_CASE("an extend from a lost connection does not shorten a later one", "[core]")
 {
-    config c;
-    c.reconnect_backoff_max = 20ms;
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, {.reconnect_backoff_max = 20ms}};
     core::lease& l = w.lock("r", {.ttl = 10s});
     w.peers[0]->frozen = w.peers[1]->frozen = true;
     (void)w.extend(l, 10s);
@@ -66,7 +54,7 @@ TEST_CASE("an extend from a lost connection does not shorten a later one", "[cor
         w.thaw(i);
     }
     w.advance(1s);
-    REQUIRE(w.core->snapshot().nodes_ready == 3);
+    REQUIRE(w.ready() == 3);
     call& longer = w.extend(l, 60s);
     REQUIRE(longer.done());
     REQUIRE_FALSE(longer.error);
@@ -79,8 +67,7 @@ TEST_CASE("an extend from a lost connection does not shorten a later one", "[cor
 
 TEST_CASE("an adopt for less than the rest of a lease keeps the rest", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", {.ttl = 60s});
     call& a = w.adopt("r", l.token, 1s);
     REQUIRE(a.done());
@@ -93,9 +80,7 @@ TEST_CASE("an adopt for less than the rest of a lease keeps the rest", "[core]")
 
 TEST_CASE("p10: a lease is lost after a pause beyond its validity", "[core][pitfall][p10]")
 {
-    bench_world w;
-    w.start();
-    w.manual();
+    manual_world w;
     call& c = w.acquire("r", {.ttl = 1s});
     w.answer(0, ok);
     w.answer(1, ok);
@@ -135,9 +120,7 @@ void everybody_answers(bench_world& w, std::string_view bytes)
 TEST_CASE("p10: a lock that ends before its handler runs is not reported as acquired",
           "[core][pitfall][p10]")
 {
-    bench_world w;
-    w.start();
-    w.manual();
+    manual_world w;
     std::vector<std::string> asked{"SET", "EVALSHA"};
     const auto had_before_a_pause = [&](const acquire_options& o, nanos pause) -> call& {
         call& c = w.acquire("r", o);
@@ -203,9 +186,7 @@ TEST_CASE("p10: a lock that ends before its handler runs is not reported as acqu
 TEST_CASE("an acquire that is decided succeeds although it is cancelled before its handler runs",
           "[core]")
 {
-    bench_world w;
-    w.start();
-    w.manual();
+    manual_world w;
     call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
     everybody_answers(w, ok);
     w.core->cancel(w.now, *c.op);
@@ -219,9 +200,7 @@ TEST_CASE("an acquire that is decided succeeds although it is cancelled before i
 TEST_CASE("an acquire whose lock ends before its handler runs continues until its deadline",
           "[core]")
 {
-    bench_world w;
-    w.start();
-    w.manual();
+    manual_world w;
     call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
     const std::string first(c.op->subject->token.view());
     everybody_answers(w, ok);
@@ -245,8 +224,7 @@ TEST_CASE("an acquire whose lock ends before its handler runs continues until it
 
 TEST_CASE("p10: an extend whose lease ends before its handler runs is lost", "[core][pitfall][p10]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", {.ttl = 10s});
     w.manual();
     SECTION("the lease of a held lock")
@@ -285,14 +263,13 @@ TEST_CASE("p10: an extend whose lease ends before its handler runs is lost", "[c
 TEST_CASE("p22: an extend without the key on a majority is lost", "[core][pitfall][p22]")
 {
     for (const bool missing : {false, true}) {
-        bench_world w;
-        w.start();
+        running_world w;
         core::lease& l = w.lock("r");
         if (missing) {
             w.peers[0]->master.flush_keys();
             w.peers[1]->master.flush_keys();
         } else {
-            take_away(w, "r", {0, 1});
+            w.occupy("r", {0, 1});
         }
         CHECK(w.extend(l, 10s).error == errc::lost);
         CHECK(w.core->snapshot().lost == 1);
@@ -306,12 +283,9 @@ TEST_CASE("p22: an extend without the key on a majority is lost", "[core][pitfal
 
 TEST_CASE("p23: an extend creates no key", "[core][pitfall][p23]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& a = w.lock("r", {.ttl = 1s});
-    for (auto& p : w.peers) {
-        p->master.flush_keys();
-    }
+    w.flush_keys();
     core::lease& b = w.lock("r", {.ttl = 1s, .max_attempts = 1});
     (void)w.release(b);
     CHECK(w.extend(a, 1s).error == errc::lost);
@@ -323,9 +297,7 @@ TEST_CASE("p23: an extend creates no key", "[core][pitfall][p23]")
 
 TEST_CASE("p24: a client takes each reply of a script for what it means", "[core][pitfall][p24]")
 {
-    bench_world w{1};
-    w.start();
-    w.manual();
+    manual_world w{1};
     call& c = w.acquire("r");
     w.answer(0, ok);
     REQUIRE(c.held != nullptr);
@@ -355,8 +327,7 @@ TEST_CASE("p24: a reply that no script gives is no vote and ends the connection"
           "*0\r\n", "$1\r\n1\r\n", "#t\r\n", "#f\r\n", ",1\r\n"}) {
         for (const bool releases : {true, false}) {
             CAPTURE(reply, releases);
-            bench_world w{1};
-            w.start();
+            running_world w{1};
             core::lease& l = w.lock("r");
             const base::instant until = l.valid_until();
             w.manual();
@@ -401,12 +372,9 @@ TEST_CASE("p24: a client checks the reply of a native compare-and-delete in the 
 TEST_CASE("p25: a node without memory fails an acquire but extends and releases",
           "[core][pitfall][p25]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
-    for (auto& p : w.peers) {
-        p->master.refusals["SET"] = "OOM command not allowed when used memory > 'maxmemory'.";
-    }
+    w.refuse("SET", "OOM command not allowed when used memory > 'maxmemory'.");
     w.with_report = true;
     call& full = w.acquire("other", {.timeout = 0ms});
     CHECK(full.error == errc::unavailable);
@@ -419,18 +387,13 @@ TEST_CASE("p25: a node without memory fails an acquire but extends and releases"
 
 TEST_CASE("p26: a failed extend can be repeated while the lease is valid", "[core][pitfall][p26]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", {.ttl = 10s});
     const instant end = l.valid_until();
-    for (auto& p : w.peers) {
-        p->master.refusals["EVALSHA"] = "LOADING Redis is loading the dataset in memory";
-    }
+    w.refuse("EVALSHA", "LOADING Redis is loading the dataset in memory");
     CHECK(w.extend(l, 10s).error == errc::unavailable);
     CHECK(l.valid_until() == end);
-    for (auto& p : w.peers) {
-        p->master.refusals.clear();
-    }
+    w.refuse_nothing();
     w.advance(1s);
     CHECK_FALSE(w.extend(l, 10s).error);
     CHECK(l.valid_until() == w.settings.validity_end(w.now, 10s));
@@ -440,9 +403,7 @@ TEST_CASE("p26: a failed extend can be repeated while the lease is valid", "[cor
 TEST_CASE("p27: an extend on a minority neither lengthens nor shortens the lease",
           "[core][pitfall][p27]")
 {
-    bench_world w{5};
-    w.start();
-    w.manual();
+    manual_world w{5};
     call& c = w.acquire("r", {.ttl = 10s});
     for (unsigned i = 0; i < 5; ++i) {
         w.answer(i, ok);
@@ -466,8 +427,7 @@ TEST_CASE("p27: an extend on a minority neither lengthens nor shortens the lease
 
 TEST_CASE("p29: an extend that ends after the release revives nothing", "[core][pitfall][p29]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     for (const bool dropped : {false, true}) {
         CAPTURE(dropped);
         core::lease& l = w.lock("r");
@@ -491,21 +451,16 @@ TEST_CASE("p29: an extend that ends after the release revives nothing", "[core][
         }
         w.manual(false);
         CHECK(w.is_idle());
-        for (auto& p : w.peers) {
-            p->master.flush_keys();
-        }
+        w.flush_keys();
     }
 }
 
 TEST_CASE("p33: a release of an expired lock takes one round trip", "[core][pitfall][p33]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", {.ttl = 1s});
     w.advance(2s);
-    for (auto& p : w.peers) {
-        p->way_there = 1ms;
-    }
+    w.set_ways(1ms, 0ms);
     call& r = w.release(l);
     w.advance(10ms);
     CHECK_FALSE(r.error);
@@ -518,10 +473,7 @@ TEST_CASE("p33: a release of an expired lock takes one round trip", "[core][pitf
 TEST_CASE("p35: a key that is missing after an ambiguous release counts as released",
           "[core][pitfall][p35]")
 {
-    config c;
-    c.reconnect_backoff_max = 10ms;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.reconnect_backoff_max = 10ms}};
     core::lease& l = w.lock("r");
     w.peers[0]->way_back = 5ms;
     call& r = w.release(l);
@@ -539,10 +491,7 @@ TEST_CASE("p35: a key that is missing after an ambiguous release counts as relea
 
 TEST_CASE("a release waits for a node that comes back in time but no longer", "[core]")
 {
-    config c;
-    c.reconnect_backoff_max = 10ms;
-    bench_world w{1, c};
-    w.start();
+    running_world w{1, {.reconnect_backoff_max = 10ms}};
     core::lease& l = w.lock("r");
     w.peers[0]->dial = peer::dialling::silent;
     w.close(0);
@@ -562,8 +511,7 @@ TEST_CASE("a release waits for a node that comes back in time but no longer", "[
 
 TEST_CASE("p38: two locks of one client are independent", "[core][pitfall][p38]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& a = w.lock("a", {.ttl = 2s});
     core::lease& b = w.lock("b", {.ttl = 2s});
     for (int i = 0; i < 5; ++i) {
@@ -583,8 +531,7 @@ TEST_CASE("p38: two locks of one client are independent", "[core][pitfall][p38]"
 
 TEST_CASE("a client adopts a lock by its owner token", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r", {.ttl = 2s});
     const base::owner_token token = l.token;
     w.core->let_go(w.now, l);
@@ -602,10 +549,9 @@ TEST_CASE("a client adopts a lock by its owner token", "[core]")
 
 TEST_CASE("one release leaves the resource alone that another client holds by now", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     core::lease& l = w.lock("r");
-    take_away(w, "r", {0, 1, 2});
+    w.occupy("r");
     call& r = w.release(l);
     CHECK(r.released == release_result::not_held);
     CHECK(w.keys() == 3);

@@ -11,9 +11,7 @@ using namespace redlock::test;
 
 TEST_CASE("expected failure: a node that grants a key twice gives a lock twice", "[core]")
 {
-    bench_world w;
-    w.start();
-    w.manual();
+    manual_world w;
     call& one = w.acquire("r", {.ttl = 10s, .timeout = 0ms});
     w.answer(0, ok);
     w.answer(1, nil);
@@ -30,8 +28,7 @@ TEST_CASE("expected failure: a node that grants a key twice gives a lock twice",
 
 TEST_CASE("a node that withholds keys and answers nonsense costs only its own vote", "[core]")
 {
-    bench_world w;
-    w.start();
+    running_world w;
     for (const std::string_view lie :
          {nil, std::string_view(":1\r\n"), std::string_view("+YES\r\n"),
           std::string_view("-ERR no\r\n")}) {

@@ -338,11 +338,8 @@ TEST_CASE("an acquire that tries again allocates nothing", "[core]")
 
 TEST_CASE("many locks at once leave nothing in use when they end", "[core]")
 {
-    bench_world w;
-    w.start();
-    for (auto& p : w.peers) {
-        p->way_there = 1ms;
-    }
+    running_world w;
+    w.set_ways(1ms, 0ms);
     std::vector<call*> taken;
     for (unsigned i = 0; i < 500; ++i) {
         taken.push_back(&w.acquire("r" + std::to_string(i % 250), {.timeout = 20ms}));
@@ -366,11 +363,7 @@ TEST_CASE("many locks at once leave nothing in use when they end", "[core]")
 
 TEST_CASE("a quiet client wakes up only for its health checks", "[core]")
 {
-    config c;
-    c.stall_timeout = 3s;
-    c.ping_interval = 4s;
-    bench_world w{3, c};
-    w.start();
+    running_world w{3, {.stall_timeout = 3s, .ping_interval = 4s}};
     w.drop(w.lock("r"));
     call& cancelled = w.acquire("r");
     w.drop(*cancelled.held);
@@ -382,9 +375,7 @@ TEST_CASE("a quiet client wakes up only for its health checks", "[core]")
 
 TEST_CASE("a round that all nodes answered leaves no timer", "[core]")
 {
-    bench_world w;
-    w.start();
-    w.manual();
+    manual_world w;
     (void)w.acquire("r");
     CHECK(w.core->next_deadline() == w.now + w.settings.node_timeout);
     for (unsigned i = 0; i < 3; ++i) {

@@ -8,19 +8,6 @@ using namespace redlock::test;
 
 namespace {
 
-/// Takes nodes away and brings them back.
-class outage_world : public bench_world {
-public:
-    using bench_world::bench_world;
-
-    void cut(unsigned node)
-    {
-        peers[node]->dial = peer::dialling::refused;
-        close(node);
-    }
-    void restore(unsigned node) { peers[node]->dial = peer::dialling::at_once; }
-};
-
 config quick()
 {
     config c;
@@ -41,11 +28,10 @@ acquire_options patient(std::optional<std::chrono::milliseconds> max_outage)
 
 TEST_CASE("an acquire ends once an outage has lasted for max_outage", "[core][outage]")
 {
-    outage_world w{3, quick()};
-    w.start();
+    running_world w{3, quick()};
     w.with_report = true;
-    w.cut(0);
-    w.cut(1);
+    w.lose(0);
+    w.lose(1);
     const instant begun = w.now;
     call& c = w.acquire("r", patient(3s));
     w.advance(3s - 1ns);
@@ -64,11 +50,8 @@ TEST_CASE("an acquire ends once an outage has lasted for max_outage", "[core][ou
 
 TEST_CASE("a waiter for a contended lock ignores max_outage", "[core][outage]")
 {
-    outage_world w{3, quick()};
-    w.start();
-    for (auto& p : w.peers) {
-        p->master.write("r", {.value = "another", .end = w.now + 10min});
-    }
+    running_world w{3, quick()};
+    w.occupy("r", 10min);
     call& c = w.acquire("r", patient(0ms));
     w.advance(5min);
     CHECK_FALSE(c.done());
@@ -79,25 +62,22 @@ TEST_CASE("a waiter for a contended lock ignores max_outage", "[core][outage]")
 
 TEST_CASE("an acquire waits through an outage that ends in time", "[core][outage]")
 {
-    outage_world w{3, quick()};
-    w.start();
+    running_world w{3, quick()};
     call& c = [&]() -> call& {
-        w.cut(0);
-        w.cut(1);
+        w.lose(0);
+        w.lose(1);
         return w.acquire("r", patient(3s));
     }();
     w.advance(2900ms);
-    w.restore(0);
+    w.bring_back(0);
     w.advance(2s);
     REQUIRE(c.done());
     CHECK_FALSE(c.error);
     // The next outage counts from its own beginning.
-    for (auto& p : w.peers) {
-        p->master.write("s", {.value = "another", .end = w.now + 10min});
-    }
+    w.occupy("s", 10min);
     call& next = w.acquire("s", patient(3s));
     w.advance(1s);
-    w.cut(0);
+    w.lose(0);
     w.advance(2s);
     CHECK_FALSE(next.done());
     w.advance(2500ms);
@@ -108,10 +88,9 @@ TEST_CASE("an acquire waits through an outage that ends in time", "[core][outage
 TEST_CASE("an acquire with a max_outage of zero ends with its first attempt in an outage",
           "[core][outage]")
 {
-    outage_world w{3, quick()};
-    w.start();
-    w.cut(0);
-    w.cut(1);
+    running_world w{3, quick()};
+    w.lose(0);
+    w.lose(1);
     const instant begun = w.now;
     call& c = w.acquire("r", patient(0ms));
     w.advance(w.config.node_timeout);
@@ -123,7 +102,7 @@ TEST_CASE("an acquire with a max_outage of zero ends with its first attempt in a
 TEST_CASE("an outage begins with the client and lasts while nodes connect for the first time",
           "[core][outage]")
 {
-    outage_world w{3, quick()};
+    bench_world w{3, quick()};
     const bool connects = GENERATE(false, true);
     for (auto& p : w.peers) {
         p->dial = connects ? peer::dialling::at_once : peer::dialling::silent;
@@ -159,10 +138,8 @@ TEST_CASE("an outage begins with the client and lasts while nodes connect for th
 
 TEST_CASE("an acquire with a max_outage waits for slow first connections", "[core][outage]")
 {
-    outage_world w{3, quick()};
-    for (auto& p : w.peers) {
-        p->way_there = p->way_back = 20ms;
-    }
+    bench_world w{3, quick()};
+    w.set_ways(20ms, 20ms);
     w.start();
     call& c = w.acquire("r", patient(500ms));
     w.advance(500ms);
@@ -172,8 +149,7 @@ TEST_CASE("an acquire with a max_outage waits for slow first connections", "[cor
 
 TEST_CASE("nodes that answer with errors make an outage too", "[core][outage]")
 {
-    outage_world w{3, quick()};
-    w.start();
+    running_world w{3, quick()};
     w.manual();
     const instant begun = w.now;
     call& c = w.acquire("r", patient(1s));
@@ -194,8 +170,7 @@ TEST_CASE("nodes that answer with errors make an outage too", "[core][outage]")
 TEST_CASE("a waiter after a lock of its own client ends with the outage that it waits through",
           "[core][outage]")
 {
-    outage_world w{3, quick()};
-    w.start();
+    running_world w{3, quick()};
     core::lease& held = w.lock("r", patient({}));
     w.with_report = true;
     const auto max_outage = GENERATE(std::chrono::milliseconds(0), std::chrono::milliseconds(700),
@@ -206,8 +181,8 @@ TEST_CASE("a waiter after a lock of its own client ends with the outage that it 
     call& endless = w.acquire("r", patient({}));
     w.advance(10s + 350ms);
     CHECK_FALSE(first.done());
-    w.cut(0);
-    w.cut(1);
+    w.lose(0);
+    w.lose(1);
     const instant begun = w.now;
     w.advance(std::max<nanos>(max_outage, 1ns) - 1ns);
     CHECK_FALSE(first.done());
@@ -221,8 +196,8 @@ TEST_CASE("a waiter after a lock of its own client ends with the outage that it 
         CHECK(c->report.nodes[1].outcome == node_outcome::disconnected);
     }
     CHECK_FALSE(endless.done());
-    w.restore(0);
-    w.restore(1);
+    w.bring_back(0);
+    w.bring_back(1);
     w.advance(1s);
     (void)w.release(held);
     w.advance(1s);
@@ -236,7 +211,7 @@ TEST_CASE("an acquire ends at once if a majority refuses user and password", "[c
         CAPTURE(knows_hello);
         config c = quick();
         c.nodes = {"redis://:wrong@node-0", "redis://:wrong@node-1", "redis://:wrong@node-2"};
-        outage_world w{3, c};
+        bench_world w{3, c};
         for (unsigned node : {0u, 1u}) {
             w.peers[node]->master.knows_hello = knows_hello;
             w.peers[node]->master.password = "right";
@@ -268,7 +243,7 @@ TEST_CASE("an acquire ends at once if a majority lacks the database", "[core][ou
 {
     config c = quick();
     c.nodes = {"redis://node-0/9", "redis://node-1/9", "redis://node-2/9"};
-    outage_world w{3, c};
+    bench_world w{3, c};
     const std::string refusal = GENERATE("ERR DB index is out of range", "ERR invalid DB index");
     CAPTURE(refusal);
     w.peers[0]->master.refusals["SELECT"] = refusal;
@@ -293,7 +268,7 @@ TEST_CASE("an acquire ends at once if a password and a database rule out a major
 {
     config c = quick();
     c.nodes = {"redis://:wrong@node-0", "redis://node-1/9", "redis://node-2"};
-    outage_world w{3, c};
+    bench_world w{3, c};
     w.peers[0]->master.password = "right";
     w.peers[1]->master.refusals["SELECT"] = "ERR DB index is out of range";
     w.start();
@@ -307,7 +282,7 @@ TEST_CASE("an acquire waits for nodes that refuse a database in other words", "[
 {
     config c = quick();
     c.nodes = {"redis://node-0/9", "redis://node-1/9", "redis://node-2/9"};
-    outage_world w{3, c};
+    bench_world w{3, c};
     const std::string refusal =
         GENERATE("LOADING Redis is loading the dataset in memory", "ERR no backend available",
                  "NOPERM this user has no permissions to run the 'select' command");
@@ -328,17 +303,17 @@ TEST_CASE("a minority that refuses the password ends no acquire", "[core][outage
 {
     config c = quick();
     c.nodes = {"redis://:wrong@node-0", "redis://:wrong@node-1", "redis://:wrong@node-2"};
-    outage_world w{3, c};
+    bench_world w{3, c};
     for (auto& p : w.peers) {
         p->master.password = "wrong";
     }
     w.peers[0]->master.password = "right";
     w.start();
-    w.cut(1);
+    w.lose(1);
     call& waits = w.acquire("r", patient({}));
     w.advance(10s);
     CHECK_FALSE(waits.done());
-    w.restore(1);
+    w.bring_back(1);
     w.advance(2s);
     REQUIRE(waits.done());
     CHECK_FALSE(waits.error);
@@ -346,11 +321,8 @@ TEST_CASE("a minority that refuses the password ends no acquire", "[core][outage
 
 TEST_CASE("a failed attempt of long ago begins no outage", "[core][outage]")
 {
-    outage_world w{3, quick()};
-    w.start();
-    for (auto& p : w.peers) {
-        p->master.refusals["SET"] = "ERR broken";
-    }
+    running_world w{3, quick()};
+    w.refuse("SET", "ERR broken");
     acquire_options once;
     once.timeout = 0ms;
     CHECK(w.acquire("r", once).error == errc::unavailable);
@@ -364,7 +336,7 @@ TEST_CASE("a failed attempt of long ago begins no outage", "[core][outage]")
 
 TEST_CASE("an acquire in the wait queue waits for the first connections too", "[core][outage]")
 {
-    outage_world w{3, quick()};
+    bench_world w{3, quick()};
     for (unsigned node : {1u, 2u}) {
         w.peers[node]->dial = peer::dialling::silent;
     }
@@ -373,8 +345,8 @@ TEST_CASE("an acquire in the wait queue waits for the first connections too", "[
     call& second = w.acquire("r", patient(3s));
     w.advance(w.config.connect_timeout - 1ms);
     CHECK_FALSE(second.done());
-    w.restore(1);
-    w.restore(2);
+    w.bring_back(1);
+    w.bring_back(2);
     w.advance(300ms);
     CHECK(first.held != nullptr);
     CHECK_FALSE(second.done());

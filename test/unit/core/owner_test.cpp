@@ -18,9 +18,7 @@ namespace {
 
 using names = std::vector<std::string>;
 
-struct owned_world : bench_world {
-    owned_world() { start(); }
-
+struct owned_world : running_world {
     acquire_options for_me(acquire_options o = {.ttl = 10s})
     {
         o.reentrant_owner = &me;

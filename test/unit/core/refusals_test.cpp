@@ -29,20 +29,6 @@ config with_login()
     return c;
 }
 
-bool has_vote(const bench_world& w)
-{
-    return w.core->snapshot().nodes_ready == 1;
-}
-
-std::string why_unused(bench_world& w)
-{
-    w.with_report = true;
-    const call& c = w.acquire("r", {.timeout = 0ms, .max_attempts = 1});
-    w.advance(60ms);
-    REQUIRE(c.error == errc::unavailable);
-    return c.report.nodes.at(0).error;
-}
-
 /// Draws the texts with which servers, proxies and ACLs refuse a command. The same seed draws the
 /// same texts.
 class refusal_source {
@@ -280,9 +266,9 @@ TEST_CASE("p49: any refusal of an optional command leaves the node usable", "[co
         }
         CAPTURE(seed, texts_of(node));
         w.start();
-        REQUIRE(has_vote(w));
+        REQUIRE(w.ready() == 1);
         use_locks(w, shows_labels);
-        CHECK(has_vote(w));
+        CHECK(w.ready() == 1);
         CHECK(w.peers[0]->closes == 0);
         CHECK(w.peers[0]->connects == 1);
     }
@@ -294,7 +280,7 @@ TEST_CASE("p49: a NOPERM that only mentions a key leads to the text of a script"
     bench_world w{1};
     w.peers[0]->master.refusals["EVALSHA"] = "NOPERM keymaster may not use it";
     w.start();
-    REQUIRE(has_vote(w));
+    REQUIRE(w.ready() == 1);
     core::lease& l = w.lock("r");
     CHECK_FALSE(w.extend(l, 20s).error);
     CHECK(w.release(l).released == release_result::released);
@@ -308,7 +294,7 @@ TEST_CASE("p49: any refusal of HELLO leads to the older greeting", "[core][pitfa
         w.peers[0]->master.refusals["HELLO"] = refusal_source{seed}.without_code("HELLO");
         CAPTURE(seed, texts_of(w.peers[0]->master));
         w.start();
-        REQUIRE(has_vote(w));
+        REQUIRE(w.ready() == 1);
         CHECK(w.release(w.lock("r")).released == release_result::released);
     }
 }
@@ -325,9 +311,9 @@ TEST_CASE("p49: after any refusal of AUTH the next command decides", "[core][pit
             w.peers[0]->master.password = login_password;
         }
         w.start();
-        CHECK(has_vote(w) != wants_login);
+        CHECK((w.ready() == 1) != wants_login);
         if (wants_login) {
-            CHECK(why_unused(w) ==
+            CHECK(w.why_unused() ==
                   "the server wants a login (NOAUTH), after it refused user and password");
         }
     }
@@ -366,14 +352,14 @@ TEST_CASE("p49: a final or temporary code decides in any sentence", "[core][pitf
             node.refusals[r.command] = refusal_source{++seed}.with_code(r.code);
             CAPTURE(seed, texts_of(node));
             w.start();
-            CHECK_FALSE(has_vote(w));
+            CHECK(w.ready() == 0);
             REQUIRE(w.log_levels.size() == 1);
             CHECK(w.log_levels[0] == (r.passes ? log_level::warning : log_level::error));
-            CHECK(why_unused(w).find('(' + std::string(r.code) + ')') != std::string::npos);
+            CHECK(w.why_unused().find('(' + std::string(r.code) + ')') != std::string::npos);
             CHECK(node.sets == 0);
             node.refusals.clear();
             w.advance(w.settings.reconnect_backoff_max + 1s);
-            CHECK(has_vote(w));
+            CHECK(w.ready() == 1);
         }
     }
 }

@@ -297,9 +297,7 @@ TEST_CASE("an extend during a poll shows no missed notification", "[core][watch]
         REQUIRE(w.told().polls == i);
         w.advance(behind);
         if (!is_script_known) {
-            for (auto& p : w.peers) {
-                p->master.flush_scripts();
-            }
+            w.flush_scripts();
         }
         call& longer = w.extend(*first.held, 30s + i * 10s);
         w.advance(8 * round_trip);

@@ -169,9 +169,7 @@ void play(const std::vector<vote>& all, const std::vector<unsigned>& order, bool
 {
     const auto nodes = static_cast<unsigned>(all.size());
     const unsigned quorum = nodes / 2 + 1;
-    bench_world w{nodes};
-    w.start();
-    w.manual();
+    manual_world w{nodes};
     w.with_report = with_report;
     call& c = w.acquire("r", {.ttl = 10s, .timeout = 0ms});
     counts seen;
@@ -267,8 +265,7 @@ TEST_CASE("the largest number of nodes works like any other", "[core]")
 {
     const unsigned nodes = GENERATE(31u, 32u);
     const unsigned quorum = nodes / 2 + 1;
-    bench_world w{nodes};
-    w.start();
+    running_world w{nodes};
     w.with_report = true;
     const auto with_key = [&](unsigned first, unsigned end) {
         for (unsigned i = first; i < end; ++i) {
@@ -303,9 +300,7 @@ TEST_CASE("the largest number of nodes works like any other", "[core]")
         CHECK(c.error == errc::contended);
         CHECK(c.report.nodes.front().outcome == node_outcome::refused);
     }
-    for (auto& p : w.peers) {
-        p->master.flush_keys();
-    }
+    w.flush_keys();
     w.advance(1s);
     CHECK(w.is_idle());
     CHECK(w.keys() == 0);
@@ -344,9 +339,7 @@ TEST_CASE("p01: an acquire ends right for every order of arrival on three nodes"
 TEST_CASE("p04: an acquire fails at once after two errors and a refusal of five nodes",
           "[core][pitfall][p04]")
 {
-    bench_world w{5};
-    w.start();
-    w.manual();
+    manual_world w{5};
     call& c = w.acquire("r", {.timeout = 0ms});
     w.answer(0, broken);
     w.answer(1, broken);

@@ -23,9 +23,7 @@ constexpr nanos round_trip = 2 * way;
 struct line_world : bench_world {
     explicit line_world(redlock::config c = {}) : bench_world(3, std::move(c))
     {
-        for (auto& p : peers) {
-            p->way_there = p->way_back = way;
-        }
+        set_ways(way, way);
         start();
         advance(1s);
     }
@@ -66,15 +64,11 @@ struct line_world : bench_world {
     /// Another client has "r" for a moment, and this client is refused.
     void meet_others()
     {
-        for (auto& p : peers) {
-            p->master.put("r", {.value = "somebody else's", .end = now + 1h});
-        }
+        occupy("r");
         call& refused = acquire("r", {.timeout = 0ms});
         advance(round_trip);
         CHECK(refused.error == errc::contended);
-        for (auto& p : peers) {
-            p->master.flush_keys();
-        }
+        flush_keys();
     }
     /// Takes "r", holds it, releases it and leaves it free. Returns the wait for it.
     nanos cycle(nanos hold = {}, nanos gap = round_trip, const acquire_options& o = patient())
@@ -325,9 +319,7 @@ TEST_CASE("the first waiter asks when the holder of its client loses the lock", 
     }
     SECTION("the lock is lost")
     {
-        for (auto& p : w.peers) {
-            p->master.flush_keys();
-        }
+        w.flush_keys();
         call& e = w.extend(held, 2s);
         w.advance(round_trip);
         CHECK(e.error == errc::lost);
@@ -377,9 +369,7 @@ TEST_CASE("a waiter whose turn failed stays at the front of the queue", "[core][
     w.advance(500ms);
     REQUIRE(second.held != nullptr);
     CHECK(w.in_line() == 2);
-    for (auto& p : w.peers) {
-        p->way_there = p->way_back = 100us;
-    }
+    w.set_ways(100us, 100us);
     w.give_back(second);
     w.advance(10 * round_trip);
     CHECK(first.held != nullptr);
@@ -508,7 +498,7 @@ TEST_CASE("a queue also yields to polling clients that never found the lock free
         w.advance(10ms);
         const bool is_met = meets && w.now - begun > 10s && w.now - begun < 11s;
         if (is_met) {
-            w.peers[0]->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
+            w.occupy("r", {0u}, 1h);
         }
         const instant given = w.now;
         w.give_back(*has_it);
@@ -664,9 +654,7 @@ TEST_CASE("an acquire with a short timeout leaves the rest of a yield to the nex
 
 TEST_CASE("a yield ends after a quarter of a second whatever the back-off", "[core][line]")
 {
-    config config;
-    config.backoff_max = 10s;
-    line_world w{config};
+    line_world w{{.backoff_max = 10s}};
     const bool is_line = GENERATE(false, true);
     const auto spare = [&](bool is_wanted) { return is_wanted ? &w.acquire("r") : nullptr; };
     nanos longest{};
@@ -705,9 +693,7 @@ TEST_CASE("a lock that is lost before its release counts as one turn", "[core][l
             w.give_back(c);
             break;
         }
-        for (auto& p : w.peers) {
-            p->master.flush_keys();
-        }
+        w.flush_keys();
         call& e = w.extend(*c.held, 10s);
         w.advance(round_trip);
         CHECK(e.error == errc::lost);
@@ -758,17 +744,13 @@ TEST_CASE("a queue without notifications takes its full turn before it yields", 
     line_world w{config};
     const nanos hold = GENERATE(nanos{}, nanos{30ms}, nanos{90ms});
     constexpr unsigned in_line = 20;
-    for (auto& p : w.peers) {
-        p->master.put("r", {.value = "somebody else's", .end = w.now + 1h});
-    }
+    w.occupy("r");
     std::vector<call*> calls;
     for (unsigned i = 0; i <= in_line; ++i) {
         calls.push_back(&w.waiting("r"));
     }
     w.advance(1s);
-    for (auto& p : w.peers) {
-        p->master.flush_keys();
-    }
+    w.flush_keys();
     while (!calls[0]->done()) {
         w.advance(100us);
     }
@@ -822,9 +804,7 @@ TEST_CASE("a waiter with a reentrant owner gets the lock as soon as its owner ha
         call& group = w.acquire(std::vector<std::string>{"q", "r"}, mine);
         call& stranger = w.waiting("r");
         w.core->let_go(w.now, held);
-        for (auto& p : w.peers) {
-            p->master.flush_keys();
-        }
+        w.flush_keys();
         while (!group.done() && !waits.done()) {
             w.advance(1ms);
         }

@@ -16,7 +16,6 @@ namespace redlock::test {
 
 inline constexpr nanos way = 1ms;
 inline constexpr nanos round_trip = 2 * way;
-inline constexpr const char* stranger = "somebody else's";
 
 /// Nodes a millisecond away, and a stranger who has "r" on all of them.
 struct watch_world : bench_world {
@@ -26,9 +25,7 @@ struct watch_world : bench_world {
     {
         other.authenticated = true;
         other.protocol = 3;
-        for (auto& p : peers) {
-            p->way_there = p->way_back = way;
-        }
+        set_ways(way, way);
         start();
         advance(1s);
         std::iota(order.begin(), order.end(), 0U);
@@ -39,15 +36,10 @@ struct watch_world : bench_world {
                   [&](unsigned a, unsigned b) { return rank_of(a) > rank_of(b); });
     }
 
-    void take_all(nanos span = 1h, const std::string& name = "r")
-    {
-        for (unsigned i = 0; i < peers.size(); ++i) {
-            take(i, span, name);
-        }
-    }
+    void take_all(nanos span = 1h, const std::string& name = "r") { occupy(name, span); }
     void take(unsigned node, nanos span = 1h, const std::string& name = "r")
     {
-        peers[node]->master.put(name, {.value = stranger, .end = now + span});
+        occupy(name, {node}, span);
     }
     void give_back(unsigned node, const std::string& name = "r")
     {

@@ -84,10 +84,7 @@ TEST_CASE("a notified waiter that is refused waits for the next notification aft
 
 TEST_CASE("p43: a waiter with notifications sends only rare polls", "[core][watch][pitfall][p43]")
 {
-    config c;
-    c.max_poll_interval = 2s;
-    c.ping_interval = 0ms;
-    watch_world w{c};
+    watch_world w{{.ping_interval = 0ms, .max_poll_interval = 2s}};
     w.take_all();
     call& waits = w.waiting();
     const std::size_t before = w.all_commands();
@@ -104,9 +101,7 @@ TEST_CASE("p43: a waiter with notifications sends only rare polls", "[core][watc
 
 TEST_CASE("very many waiters together poll a thousand times a second", "[core][watch]")
 {
-    config config;
-    config.ping_interval = 0ms;
-    watch_world w{config};
+    watch_world w{{.ping_interval = 0ms}};
     const unsigned many = 2500;
     for (unsigned i = 0; i < many; ++i) {
         const std::string name = std::to_string(i);
@@ -132,9 +127,7 @@ TEST_CASE("very many waiters together poll a thousand times a second", "[core][w
 
 TEST_CASE("a waiter among very many polls when the key in its way expires", "[core][watch]")
 {
-    config config;
-    config.ping_interval = 0ms;
-    watch_world w{config};
+    watch_world w{{.ping_interval = 0ms}};
     const unsigned many = 2500;
     for (unsigned i = 0; i < many; ++i) {
         const std::string name = std::to_string(i);
@@ -159,9 +152,7 @@ TEST_CASE("a waiter among very many polls when the key in its way expires", "[co
 
 TEST_CASE("p47: a lost notification costs no more than one poll", "[core][watch][pitfall][p47]")
 {
-    config config;
-    config.max_poll_interval = 500ms;
-    watch_world w{config};
+    watch_world w{{.max_poll_interval = 500ms}};
     SECTION("at the longest poll interval")
     {
         w.take_all();
@@ -257,9 +248,7 @@ TEST_CASE("a waiter with a zero back-off waits for the notification before it as
 
 TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][watch][line]")
 {
-    config config;
-    config.max_poll_interval = 20s;
-    watch_world w{config};
+    watch_world w{{.max_poll_interval = 20s}};
     w.take_all();
     std::vector<call*> calls;
     for (int i = 0; i < 500; ++i) {
@@ -367,21 +356,15 @@ TEST_CASE("a waiter polls servers that send no notifications", "[core][watch]")
     SECTION("because they forbid it and the client logs this once for each node")
     {
         watch_world w{config};
-        for (auto& p : w.peers) {
-            p->master.refusals["CLIENT TRACKING"] =
-                "NOPERM User x has no permissions to run the 'client|tracking' command";
-        }
+        w.refuse("CLIENT TRACKING",
+                 "NOPERM User x has no permissions to run the 'client|tracking' command");
         w.take_all();
         (void)w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
         CHECK(w.core->waiters().watching() == 0);
         CHECK(w.told().node_errors == 0);
-        const auto lines =
-            std::count_if(w.log_lines.begin(), w.log_lines.end(), [](const std::string& line) {
-                return line.find("sends no notifications") != std::string::npos;
-            });
-        CHECK(lines == 3);
+        CHECK(w.lines_with("sends no notifications") == 3);
         for (unsigned i = 0; i < 3; ++i) {
             CHECK(w.count(i, "CLIENT") == 2);  // with the commands that were sent after it
         }
@@ -392,18 +375,14 @@ TEST_CASE("a waiter polls servers that send no notifications", "[core][watch]")
             GENERATE("NOPERM User x has no permissions to run the 'client|caching' command",
                      "ERR command 'client|caching' is not allowed", "unsupported command");
         watch_world w{config};
-        for (auto& p : w.peers) {
-            p->master.refusals["CLIENT CACHING"] = refusal;
-        }
+        w.refuse("CLIENT CACHING", refusal);
         w.take_all();
         (void)w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
         CHECK(w.core->waiters().watching() == 0);
         CHECK(w.told().node_errors == 0);
-        CHECK(std::ranges::count_if(w.log_lines, [](const std::string& line) {
-                  return line.find("sends no notifications") != std::string::npos;
-              }) == 3);
+        CHECK(w.lines_with("sends no notifications") == 3);
     }
     SECTION("because the client turned them off")
     {
@@ -424,17 +403,13 @@ TEST_CASE("a client asks a server again for notifications after a temporary erro
     const std::string what = GENERATE("CLIENT TRACKING", "CLIENT CACHING", "CLIENT");
     CAPTURE(what);
     watch_world w{config};
-    for (auto& p : w.peers) {
-        p->master.refusals[what] = "BUSY Redis is busy running a script.";
-    }
+    w.refuse(what, "BUSY Redis is busy running a script.");
     w.take_all();
     call& c = w.acquire("r", {.timeout = 60s});
     w.advance(1s);
     CHECK(w.core->waiters().watching() == 0);
     CHECK(w.log_lines.empty());
-    for (auto& p : w.peers) {
-        p->master.refusals.clear();
-    }
+    w.refuse_nothing();
     w.advance(100ms);
     CHECK(w.core->waiters().watching() == 1);
     w.give_back_all();
@@ -462,9 +437,7 @@ TEST_CASE("p43: a waiter does not poll all the time for a key that expires a lit
 TEST_CASE("a client stops asking for notifications if each request ends the connection",
           "[core][watch]")
 {
-    config config;
-    config.backoff_min = config.backoff_max = 50ms;
-    watch_world w{config, 1};
+    watch_world w{{.backoff_min = 50ms, .backoff_max = 50ms}, 1};
     w.take_all();
     (void)w.acquire("r", {.timeout = 1h});
     unsigned losses = 0;
@@ -500,9 +473,7 @@ TEST_CASE("a lost connection counts once although many waiters asked for notific
 
 TEST_CASE("a key on the first node alone keeps no waiter from a majority", "[core][watch]")
 {
-    config config;
-    config.max_poll_interval = 500ms;
-    watch_world w{config};
+    watch_world w{{.max_poll_interval = 500ms}};
     w.take_all();
     call& c = w.waiting();
     w.give_back_all();
@@ -640,10 +611,7 @@ TEST_CASE("a waiter does not ask a node without a vote first", "[core][watch][gu
 TEST_CASE("a waiter whose connection for notifications is lost polls soon and tracks the key again",
           "[core][watch]")
 {
-    config config;
-    config.max_poll_interval = 1h;
-    config.backoff_max = 100ms;
-    watch_world w{config};
+    watch_world w{{.backoff_max = 100ms, .max_poll_interval = 1h}};
     w.take_all();
     call& c = w.waiting();
     w.advance(10s);
@@ -669,10 +637,7 @@ TEST_CASE("a waiter whose connection for notifications is lost polls soon and tr
 
 TEST_CASE("very many waiters on a lost connection do not poll all at once", "[core][watch]")
 {
-    config config;
-    config.max_poll_interval = 1h;
-    config.ping_interval = 0ms;
-    watch_world w{config, 1};
+    watch_world w{{.ping_interval = 0ms, .max_poll_interval = 1h}, 1};
     const unsigned many = 2000;
     for (unsigned i = 0; i < many; ++i) {
         const std::string name = std::to_string(i);
@@ -694,10 +659,7 @@ TEST_CASE("very many waiters on a lost connection do not poll all at once", "[co
 TEST_CASE("each of very many waiters on a lost connection polls within its deadline",
           "[core][watch]")
 {
-    config config;
-    config.max_poll_interval = 1h;
-    config.ping_interval = 0ms;
-    watch_world w{config, 1};
+    watch_world w{{.ping_interval = 0ms, .max_poll_interval = 1h}, 1};
     const unsigned many = 4000;
     const unsigned hurried = 20;
     for (unsigned i = 0; i < many; ++i) {
@@ -736,9 +698,7 @@ TEST_CASE("a server that loses all keys wakes all its waiters", "[core][watch]")
 
 TEST_CASE("a client takes any push as a hint only", "[core][watch]")
 {
-    config config;
-    config.key_prefix = "locks:";
-    watch_world w{config};
+    watch_world w{{.key_prefix = "locks:"}};
     for (auto& p : w.peers) {
         p->master.put("locks:r", {.value = stranger, .end = w.now + 1h});
     }
@@ -821,9 +781,7 @@ TEST_CASE("clients with their nodes in any order agree on the first node of a re
     std::vector<std::string> names = node_urls(5);
     std::vector<std::string> first;
     for (int turn = 0; turn < 5; ++turn) {
-        config c;
-        c.nodes = names;
-        watch_world w{c, 5};
+        watch_world w{{.nodes = names}, 5};
         w.take_all();
         (void)w.waiting();
         for (unsigned i = 0; i < 5; ++i) {
@@ -1083,9 +1041,7 @@ TEST_CASE("a client's own lock does not count as contention", "[core][watch]")
 
 TEST_CASE("an acquire without notifications asks all nodes", "[core][watch]")
 {
-    config config;
-    config.release_notifications = false;
-    watch_world w{config};
+    watch_world w{{.release_notifications = false}};
     w.take_all();
     w.acquire("r", {.timeout = 0ms});
     w.advance(round_trip);
@@ -1135,9 +1091,7 @@ TEST_CASE("a waiter with many competitors asks at a later and random time", "[co
 
 TEST_CASE("a release by the same client wakes a waiter too", "[core][watch]")
 {
-    config config;
-    config.max_poll_interval = 1h;
-    watch_world w{config};
+    watch_world w{{.max_poll_interval = 1h}};
     w.take_all();
     call& c = w.waiting();
     // An acquire outside the queue gets the first node's key while it asks the others.
