@@ -3,7 +3,6 @@
 #include <boost/system/system_error.hpp>
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 #include <array>
@@ -164,8 +163,7 @@ TEST_CASE_METHOD(fixture, "a lock that holds nothing can be neither extended nor
 
 TEST_CASE_METHOD(fixture, "a lock of another client is refused", "[arguments]")
 {
-    client_alone other;
-    other.start();
+    running_client other;
     held = other.take(name);
     CHECK(refused<extending>([&](auto token) { locks->async_extend(held, long_ttl, token); }) ==
           errc::invalid_owner_token);
@@ -215,11 +213,9 @@ TEST_CASE_METHOD(fixture, "an inspection refuses what makes no sense", "[argumen
 
 TEST_CASE("an operation beyond the limit is refused", "[arguments]")
 {
-    config c = shared_config();
+    config c = either_kind();
     c.max_in_flight = 3;
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
-    s.start();
+    running_scene s(c);
     std::array<outcome<acquiring>, 4> got;
     for (auto& one : got) {
         s.locks->async_acquire(fresh_name(), long_lease(), one.receiver());

@@ -200,8 +200,7 @@ TEST_CASE("an acquire that waits for the lock can be cancelled", "[cancellation]
     const auto type = GENERATE(cancellation_type::terminal, cancellation_type::partial);
     for (unsigned after = 0; after < enough_handlers; ++after) {
         CAPTURE(after);
-        scene s;
-        s.start();
+        running_scene s;
         s.held = s.take(s.name);
         attempt<acquiring> a(s, type, after, a_moment);
         REQUIRE_FALSE(a.was_over);
@@ -219,8 +218,7 @@ TEST_CASE("an acquire that waits for the lock can be cancelled", "[cancellation]
 
 TEST_CASE("a handler may have its own type of cancellation slot", "[cancellation]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     const lock theirs = s.take(s.name);
     std::function<void(cancellation_type)> cancel;
     outcome<acquiring> got;
@@ -235,9 +233,7 @@ TEST_CASE("a handler may have its own type of cancellation slot", "[cancellation
 
 TEST_CASE("total cancels an acquire that has sent nothing", "[cancellation]")
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
+    scene s(either_kind());
 
     SECTION("before the client runs")
     {
@@ -256,10 +252,7 @@ TEST_CASE("total cancels an acquire that has sent nothing", "[cancellation]")
 
 TEST_CASE("a cancellation affects only its own operation", "[cancellation]")
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
-    s.start();
+    running_scene s(either_kind());
     // The first operation has ended, but its handler has not been called. Its record serves the
     // second operation.
     asio::io_context other{1};

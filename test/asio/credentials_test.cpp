@@ -47,13 +47,11 @@ struct kept_replies {
 
 TEST_CASE("a client whose provider replies at once gets its lock", "[asio][credentials]")
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
+    config c = either_kind();
     c.credentials = [](std::string_view, const credentials_reply& reply) {
         reply({}, any_password());
     };
-    client_alone a(c);
-    a.start();
+    running_client a(c);
     CHECK(a.take(fresh_name()).owns());
 }
 
@@ -120,8 +118,7 @@ TEST_CASE("a reply that arrives after its execution context is gone has no effec
 
 TEST_CASE("a provider may destroy the client that asks it", "[asio][credentials]")
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
+    config c = either_kind();
     unsigned asked = 0;
     std::optional<client_alone> a;
     c.credentials = [&](std::string_view, const credentials_reply& reply) {
@@ -138,8 +135,7 @@ TEST_CASE("a provider may destroy the client that asks it", "[asio][credentials]
 
 TEST_CASE("a provider may use the client that asks it", "[asio][credentials]")
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
+    config c = either_kind();
     std::optional<client_alone> a;
     std::vector<lock> taken;
     const auto name = fresh_name();

@@ -38,8 +38,7 @@ TEST_CASE("a child program inherits no connection of the client", "[descriptors]
     (void)nodes();
     const std::size_t others = sockets(any);
     const std::size_t others_kept = sockets(kept);
-    client_alone c;
-    c.start();
+    running_client c;
     CHECK(sockets(any) == others + nodes().size());
     CHECK(sockets(kept) == others_kept + nodes().size());
 }

@@ -10,7 +10,6 @@
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include <atomic>
 #include <future>
@@ -70,9 +69,7 @@ struct acquiring_nothing : acquiring {
 
 TEMPLATE_LIST_TEST_CASE("a handler runs on its strand", "[executors]", all_operations)
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
+    scene s(either_kind());
     TestType::prepare(s);
     std::optional<bool> inside;
     const auto begin_on = [&](const auto& strand) {
@@ -100,9 +97,7 @@ TEMPLATE_LIST_TEST_CASE("a handler runs on its strand", "[executors]", all_opera
 TEMPLATE_LIST_TEST_CASE("a handler runs on its own context and keeps work there until then",
                         "[executors]", all_operations)
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
+    scene s(either_kind());
     TestType::prepare(s);
     asio::io_context other{1};
     std::optional<bool> there;
@@ -165,9 +160,7 @@ TEMPLATE_LIST_TEST_CASE("a handler without an executor runs on the client's", "[
 TEMPLATE_LIST_TEST_CASE("the initiating function never calls a handler", "[executors]",
                         all_operations)
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
+    scene s(either_kind());
     TestType::prepare(s);
     watch w;
     const auto begin = [&] { w.begin<TestType>(s); };
@@ -194,9 +187,7 @@ TEMPLATE_LIST_TEST_CASE("the initiating function never calls a handler", "[execu
 TEMPLATE_TEST_CASE("an executor that can't be posted to calls no handler at once", "[executors]",
                    acquiring, acquiring_nothing)
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
+    scene s(either_kind());
     TestType::prepare(s);
     watch w;
     asio::post(s.locks->get_executor(), [&] {

@@ -46,6 +46,14 @@ inline config shared_config()
     return c;
 }
 
+/// Runs the test with a client for one thread and with one for several.
+inline config either_kind()
+{
+    config c = shared_config();
+    c.thread_safe = GENERATE(false, true);
+    return c;
+}
+
 /// A configuration for an acquire without options. Its ttl is 10 s, which doesn't allow a longer
 /// node timeout.
 inline config default_ttl_config()
@@ -172,15 +180,16 @@ public:
     std::optional<client> locks;
 };
 
+/// The same, connected.
+struct running_client : client_alone {
+    explicit running_client(config c = shared_config()) : client_alone(std::move(c)) { start(); }
+};
+
 /// Another client has the resource, so a client that wants it must ask the nodes.
 struct held_by_another {
-    explicit held_by_another(const std::string& name)
-    {
-        another.start();
-        theirs = another.take(name);
-    }
+    explicit held_by_another(const std::string& name) : theirs(another.take(name)) {}
 
-    client_alone another;
+    running_client another;
     lock theirs;
 };
 

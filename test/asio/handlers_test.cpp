@@ -4,7 +4,6 @@
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include <array>
 #include <memory>
@@ -47,9 +46,7 @@ unsigned run_through(asio::io_context& io, Predicate done)
 TEMPLATE_LIST_TEST_CASE("a handler that throws does not harm another handler", "[handlers]",
                         all_operations)
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
+    scene s(either_kind());
     TestType::prepare(s);
     ledger of;
     outcome<TestType> got;
@@ -72,8 +69,7 @@ TEMPLATE_LIST_TEST_CASE("a handler that throws does not harm another handler", "
 
 TEST_CASE("all handlers of a turn are called even if each throws", "[handlers]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     ledger of;
     constexpr unsigned count = 20;
     for (unsigned i = 0; i < count; ++i) {
@@ -87,8 +83,7 @@ TEST_CASE("all handlers of a turn are called even if each throws", "[handlers]")
 
 TEST_CASE("operations begun in the turn of a throwing handler are still sent", "[handlers]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     outcome<acquiring> got;
     acquire_options o = long_lease();
     o.max_attempts = 1;
@@ -102,9 +97,7 @@ TEST_CASE("operations begun in the turn of a throwing handler are still sent", "
 
 TEMPLATE_LIST_TEST_CASE("a handler may destroy the client", "[handlers]", all_operations)
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
+    scene s(either_kind());
     TestType::prepare(s);
     ledger of;
     bool destroyed = false;
@@ -137,8 +130,7 @@ TEMPLATE_LIST_TEST_CASE("a handler may destroy the client", "[handlers]", all_op
 
 TEST_CASE("a handler may destroy the lock it was given or another one", "[handlers]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     s.held = s.take(fresh_name());
     const std::string other(s.held.resource());
     bool done = false;
@@ -154,9 +146,7 @@ TEST_CASE("a handler may destroy the lock it was given or another one", "[handle
 
 TEST_CASE("a lock may be destroyed or moved while it is extended", "[handlers]")
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
+    scene s(either_kind());
     extending::prepare(s);
     outcome<extending> got;
     extending::begin(s, got.receiver());
@@ -178,8 +168,7 @@ TEST_CASE("a lock may be destroyed or moved while it is extended", "[handlers]")
 
 TEST_CASE("a handler may begin the next operation", "[handlers]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     ledger of;
     unsigned rounds = 0;
     struct step {
@@ -211,8 +200,7 @@ TEST_CASE("a handler may begin the next operation", "[handlers]")
 
 TEST_CASE("a handler may stop the context and the context can continue later", "[handlers]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     ledger of;
     std::array<outcome<acquiring>, 5> got;
     for (auto& one : got) {

@@ -37,8 +37,7 @@ error_code extend(scene& s)
 TEST_CASE("p36: acquiring a resource once more leaves the held lock unchanged",
           "[leases][pitfall][p36]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     s.held = s.take(s.name);
     const std::string owner(s.held.owner_token());
     const auto until = s.held.valid_until();
@@ -58,8 +57,7 @@ TEST_CASE("p36: acquiring a resource once more leaves the held lock unchanged",
 TEST_CASE("p36: a new lock that replaces a held one releases the held one",
           "[leases][pitfall][p36]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     s.held = s.take(s.name);
     const std::string first(s.held.owner_token());
     const std::string other = fresh_name();
@@ -91,8 +89,7 @@ TEST_CASE("p36: a new lock that replaces a held one releases the held one",
 TEST_CASE("an adopted lock knows the nodes that have its key", "[leases]")
 {
     const bool everywhere = GENERATE(true, false);
-    scene s;
-    s.start();
+    running_scene s;
     lock left = s.take(s.name);
     REQUIRE(s.keys_become(nodes().size(), s.name));
     const std::string owner = std::move(left).detach();
@@ -117,8 +114,7 @@ TEST_CASE("an adopted lock knows the nodes that have its key", "[leases]")
 TEST_CASE("p10: no handler gets a lock whose lease shrank too far during another handler",
           "[leases][pitfall][p10]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     acquire_options o = long_lease();
     o.max_attempts = 1;
     o.min_validity = std::chrono::floor<std::chrono::milliseconds>(

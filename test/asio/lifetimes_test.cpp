@@ -19,20 +19,12 @@ using namespace redlock::test;
 
 namespace {
 
-config either_kind()
-{
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    return c;
-}
-
 /// Ports without a listener, because the servers are gone.
 config deserted()
 {
-    config c = shared_config();
+    config c = either_kind();
     masters gone(3);
     c.nodes = gone.urls();
-    c.thread_safe = GENERATE(false, true);
     return c;
 }
 
@@ -65,8 +57,7 @@ struct everything {
 
 TEST_CASE("a client that is destroyed ends its pending operations", "[lifetimes]")
 {
-    scene s(either_kind());
-    s.start();
+    running_scene s(either_kind());
     lock extended = s.take(fresh_name());
     lock released = s.take(fresh_name());
     everything all;
@@ -88,8 +79,7 @@ TEST_CASE("a client that is destroyed ends its pending operations", "[lifetimes]
 
 TEST_CASE("an assignment to a client ends the pending operations of the old client", "[lifetimes]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     outcome<acquiring> old;
     acquiring::begin(s, old.receiver());
     client& locks = *s.locks;
@@ -190,8 +180,7 @@ TEMPLATE_LIST_TEST_CASE("a cancellation signal may end before or after the conte
 
 TEST_CASE("a handler of another context is destroyed with that context", "[lifetimes]")
 {
-    scene s(either_kind());
-    s.start();
+    running_scene s(either_kind());
     ledger of;
     {
         asio::io_context other{1};
@@ -239,8 +228,7 @@ TEST_CASE("a lock and a client outlive their context", "[lifetimes]")
     lock handed_over;
     std::optional<client> locks;
     {
-        client_alone alone(c);
-        alone.start();
+        running_client alone(c);
         dropped = alone.take(fresh_name());
         handed_over = alone.take(fresh_name());
         locks.emplace(std::move(*alone.locks));
@@ -269,8 +257,7 @@ TEST_CASE("a client on a strand outlives its context", "[lifetimes]")
 
 TEST_CASE("p34: a lock is dropped while the stack is unwound", "[lifetimes][pitfall][p34]")
 {
-    scene s(either_kind());
-    s.start();
+    running_scene s(either_kind());
     try {
         const lock l = s.take(s.name);
         throw std::runtime_error("of the test");
@@ -284,8 +271,7 @@ TEST_CASE("p34: a lock is dropped when all nodes are down", "[lifetimes][pitfall
     masters own(3);
     config c = either_kind();
     c.nodes = own.urls();
-    scene s(c);
-    s.start();
+    running_scene s(c);
     s.held = s.take(s.name);
     REQUIRE(run_until(s.io, [&] { return s.held.granted_by() == own.size(); }));
     for (std::size_t i = 0; i < own.size(); ++i) {
@@ -375,8 +361,7 @@ TEST_CASE("a moved-from lock holds nothing", "[lifetimes]")
 
 TEST_CASE("a lock that is assigned to releases what it held", "[lifetimes]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     s.held = s.take(s.name);
     const std::string other = fresh_name();
     s.held = s.take(other);
@@ -387,8 +372,7 @@ TEST_CASE("a lock that is assigned to releases what it held", "[lifetimes]")
 
 TEST_CASE("a second run of a client is refused", "[lifetimes]")
 {
-    scene s(either_kind());
-    s.start();
+    running_scene s(either_kind());
     outcome<running> again;
     running::begin(s, again.receiver());
     REQUIRE(run_until(s.io, [&] { return again.done; }));
@@ -400,8 +384,7 @@ TEST_CASE("a second run of a client is refused", "[lifetimes]")
 
 TEST_CASE("a closing client ends waits and sends releases", "[lifetimes]")
 {
-    scene s(either_kind());
-    s.start();
+    running_scene s(either_kind());
     s.held = s.take(s.name);
     const std::string contended = fresh_name();
     lock kept = s.take(contended);
@@ -436,8 +419,7 @@ TEST_CASE("a closing client ends waits and sends releases", "[lifetimes]")
 
 TEST_CASE("a closing client waits for the locks that were just dropped", "[lifetimes]")
 {
-    scene s(either_kind());
-    s.start();
+    running_scene s(either_kind());
     s.held = s.take(s.name);
     s.held = {};
     s.locks->async_close(asio::detached);
@@ -449,8 +431,7 @@ TEST_CASE("a client that closes in the middle of an acquire leaves no key", "[li
 {
     for (unsigned after = 0; after < 12; ++after) {
         CAPTURE(after);
-        scene s;
-        s.start();
+        running_scene s;
         outcome<acquiring> got;
         acquiring::begin(s, got.receiver());
         for (unsigned i = 0; i < after && !got.done; ++i) {

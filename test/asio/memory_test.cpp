@@ -139,8 +139,7 @@ private:
 template <class Bind>
 double blocks_a_cycle(config with, Bind bind)
 {
-    client_alone c(std::move(with));
-    c.start();
+    running_client c(std::move(with));
     cycles work(c, bind);
     constexpr unsigned count = 500;
     work.run(count);
@@ -157,9 +156,7 @@ TEMPLATE_LIST_TEST_CASE(
     "a handler's memory comes from its allocator and is free before the handler is called",
     "[memory]", all_operations)
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
+    scene s(either_kind());
     TestType::prepare(s);
     balance of;
     std::optional<std::size_t> live;

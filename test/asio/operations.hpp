@@ -28,6 +28,10 @@ struct scene : client_alone {
     std::string owner;
 };
 
+struct running_scene : scene {
+    explicit running_scene(config c = shared_config()) : scene(std::move(c)) { start(); }
+};
+
 // One struct for each operation: what it needs before, how it begins with any token, how to see
 // that it succeeded, and which types of cancellation it honours. `result` is the value beside the
 // error code.

@@ -25,8 +25,7 @@ namespace {
 
 config some_config()
 {
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
+    config c = either_kind();
     c.fencing = true;
     return c;
 }
@@ -204,8 +203,7 @@ TEST_CASE("another owner does not hold the lock", "[owner]")
     o.reentrant_owner = &someone;
     CHECK(s.ask(o).error == errc::contended);
     // A lock of another client with the same reentrant owner is not held either.
-    client_alone others(shared_config());
-    others.start();
+    running_client others(shared_config());
     o.reentrant_owner = &s.me;
     outcome<acquiring> got;
     others.locks->async_acquire(s.name, o, got.receiver());
@@ -273,8 +271,7 @@ TEST_CASE("a second hold is granted where no other acquire has room", "[owner]")
 {
     config c = some_config();
     c.max_in_flight = 1;
-    scene s(c);
-    s.start();
+    running_scene s(c);
     acquire_options o = long_lease();
     const redlock::reentrant_owner someone;
     o.reentrant_owner = &someone;
@@ -309,8 +306,7 @@ static_assert(std::is_trivially_copyable_v<inspect_options>);
 
 TEST_CASE("options can be written within a co_await", "[owner]")
 {
-    scene s(some_config());
-    s.start();
+    running_scene s(some_config());
     const redlock::reentrant_owner me;
     const auto twice = [&]() -> asio::awaitable<void> {
         lock outer =
@@ -328,8 +324,7 @@ TEST_CASE("options can be written within a co_await", "[owner]")
 TEST_CASE("an acquire that has begun no longer needs the objects that its options point to",
           "[owner]")
 {
-    scene s(some_config());
-    s.start();
+    running_scene s(some_config());
     outcome<acquiring> first;
     outcome<acquiring> second;
     std::optional<redlock::reentrant_owner> brief(std::in_place);

@@ -5,7 +5,6 @@
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include <string>
 #include <tuple>
@@ -29,13 +28,6 @@ report used()
 bool is_empty(const report& told)
 {
     return told.nodes.empty() && told.attempts == 0;
-}
-
-config either_kind()
-{
-    config c = shared_config();
-    c.thread_safe = GENERATE(false, true);
-    return c;
 }
 
 // The operations that have a report, each with a report, and each with an invalid argument.
@@ -186,8 +178,7 @@ TEMPLATE_LIST_TEST_CASE("a report is empty when the operation was cancelled", "[
 
 TEST_CASE("a report of a cancelled wait is empty whatever the wait has seen", "[report]")
 {
-    scene s(either_kind());
-    s.start();
+    running_scene s(either_kind());
     const held_by_another has(s.name);
     report told = used();
     outcome<acquiring> got;

@@ -231,8 +231,7 @@ TEMPLATE_LIST_TEST_CASE("every kind of completion token reports the error", "[to
 
 TEST_CASE("the overloads without options work", "[tokens]")
 {
-    scene s(default_ttl_config());
-    s.start();
+    running_scene s(default_ttl_config());
     const auto body = [&]() -> asio::awaitable<void> {
         lock l = co_await s.locks->async_acquire(s.name);
         const std::string owner = std::move(l).detach();
@@ -250,8 +249,7 @@ TEST_CASE("the overloads without options work", "[tokens]")
 
 TEST_CASE("a deferred operation begins only when it is awaited", "[tokens]")
 {
-    scene s;
-    s.start();
+    running_scene s;
     const auto before = s.locks->stats().commands;
     outcome<acquiring> got;
     {

@@ -15,8 +15,7 @@ using namespace redlock::test;
 
 TEST_CASE("a with_lock that is cancelled cancels its body", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     bool begun = false;
     bool ended = false;
     const bool heeds = GENERATE(false, true);
@@ -51,8 +50,7 @@ TEST_CASE("a with_lock that is cancelled cancels its body", "[with_lock]")
 TEST_CASE("a with_lock that is cancelled before it has its lock does not start its body",
           "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     // The acquire waits for another acquire of the client, or the nodes refuse it.
     const bool in_line = GENERATE(false, true);
     std::optional<held_by_another> has;
@@ -80,8 +78,7 @@ TEST_CASE("a with_lock that is cancelled before it has its lock does not start i
 
 TEST_CASE("a with_lock that is cancelled before its first step ends as cancelled", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     std::optional<running_scope<void>> scope;
     asio::post(s.io, [&] { scope->signal.emit(cancellation_type::terminal); });
     scope.emplace(s, [](lock&) -> asio::awaitable<void> {
@@ -97,8 +94,7 @@ TEST_CASE("a with_lock that is cancelled before its first step ends as cancelled
 
 TEST_CASE("a with_lock whose body is about to start elsewhere can be cancelled", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     asio::io_context other;
     asio::cancellation_signal signal;
     std::optional<with_lock_result<void>> ended;
@@ -124,8 +120,7 @@ TEST_CASE("a with_lock whose body is about to start elsewhere can be cancelled",
 
 TEST_CASE("a body that cancels its own with_lock and never waits completes", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     running_scope<int>* self = nullptr;
     running_scope<int> scope(s, [&](lock&) -> asio::awaitable<int> {
         self->signal.emit(cancellation_type::terminal);
@@ -139,8 +134,7 @@ TEST_CASE("a body that cancels its own with_lock and never waits completes", "[w
 
 TEST_CASE("a with_lock that is cancelled at any moment ends once and leaves no key", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     for (unsigned steps = 0; steps < 60; ++steps) {
         s.name = fresh_name();
         running_scope<void> scope(s, [&](lock&) -> asio::awaitable<void> { co_await sleep(1ms); });
@@ -157,8 +151,7 @@ TEST_CASE("a with_lock that is cancelled at any moment ends once and leaves no k
 /// The operation that the body awaits is never called, and neither does the body continue.
 TEST_CASE("a body that is destroyed while it waits drops its lock", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     const auto here = std::make_shared<int>();
     const auto body = [here](lock& held) -> asio::awaitable<void> {
         CHECK(held.owns());

@@ -40,8 +40,7 @@ asio::awaitable<void> outlast_end(scene& s)
 TEST_CASE("a body runs under its lock as long as it needs and with_lock returns its value",
           "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     running_scope<int> scope(
         s,
         [&](lock& l) -> asio::awaitable<int> {
@@ -65,11 +64,9 @@ TEST_CASE("a body runs under its lock as long as it needs and with_lock returns 
 
 TEST_CASE("a with_lock ends when a majority has released its lock", "[with_lock]")
 {
-    config c = shared_config();
+    config c = either_kind();
     c.ping_interval = 0ms;
-    c.thread_safe = GENERATE(false, true);
-    scene s(c);
-    s.start();
+    running_scene s(c);
     // After this loop each of the three nodes has only the release left to answer.
     const auto body = [&](lock&) -> asio::awaitable<void> {
         while (s.locks->stats().unanswered > 0) {
@@ -85,8 +82,7 @@ TEST_CASE("a with_lock ends when a majority has released its lock", "[with_lock]
 
 TEST_CASE("a with_lock whose body throws fails and releases the lock", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     const bool at_once = GENERATE(false, true);
     running_scope<void> scope(s, [&](lock&) -> asio::awaitable<void> {
         if (!at_once) {
@@ -104,8 +100,7 @@ TEST_CASE("a with_lock whose body throws fails and releases the lock", "[with_lo
 
 TEST_CASE("a with_lock whose body throws before it becomes a coroutine fails too", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     running_scope<void> scope(s, [](lock&) -> asio::awaitable<void> {
         throw std::runtime_error("before the first step");
     });
@@ -115,8 +110,7 @@ TEST_CASE("a with_lock whose body throws before it becomes a coroutine fails too
 
 TEST_CASE("a body whose lock is lost is cancelled and with_lock reports the loss", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     std::optional<error_code> seen;
     bool ended = false;
     enum class manner { heeds, swallows, throws_another };
@@ -156,8 +150,7 @@ TEST_CASE("a body whose lock is lost is cancelled and with_lock reports the loss
 TEST_CASE("a with_lock waits for a body that ignores the loss and reports the lock as lost",
           "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     bool ended = false;
     running_scope<void> scope(
         s,
@@ -178,8 +171,7 @@ TEST_CASE("a body whose lock ends with another hold of its reentrant owner is ca
 {
     config c = brisk_config();
     c.thread_safe = GENERATE(false, true);
-    scene s(c);
-    s.start();
+    running_scene s(c);
     acquire_options o = long_lease();
     const redlock::reentrant_owner someone;
     o.reentrant_owner = &someone;
@@ -204,8 +196,7 @@ TEST_CASE("a body whose lock ends with another hold of its reentrant owner is ca
 
 TEST_CASE("a with_lock that gets no lock does not start its body", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     const lock held = s.take(s.name);
     acquire_options o = long_lease();
     o.timeout = 0ms;
@@ -222,8 +213,7 @@ TEST_CASE("a with_lock that gets no lock does not start its body", "[with_lock]"
 
 TEST_CASE("a body may release its lock itself", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     running_scope<void> scope(s, [&](lock& l) -> asio::awaitable<void> {
         const auto how = co_await s.locks->async_release(std::move(l), asio::use_awaitable);
         CHECK(how == release_result::released);
@@ -234,8 +224,7 @@ TEST_CASE("a body may release its lock itself", "[with_lock]")
 
 TEST_CASE("a client that is closed or destroyed ends its with_locks", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     bool begun = false;
     running_scope<void> scope(s, [&](lock&) -> asio::awaitable<void> {
         begun = true;
@@ -258,8 +247,7 @@ TEST_CASE("p34: a context that is destroyed within a with_lock destroys body and
     ledger handlers;
     const auto alive = std::make_shared<int>(1);
     {
-        scene s(brisk_config());
-        s.start();
+        running_scene s(brisk_config());
         bool begun = false;
         with_lock(
             *s.locks, s.name, brief(),
@@ -281,8 +269,7 @@ TEST_CASE("a body runs on its handler's executor and never concurrently with its
     config c = brisk_config();
     std::atomic<bool> is_renewed{false};
     c.on_renewal = [&](const renewal&) { is_renewed = true; };
-    scene s(c);
-    s.start();
+    running_scene s(c);
     asio::thread_pool pool(2);
     auto future = with_lock(
         *s.locks, s.name, brief(),
@@ -300,8 +287,7 @@ TEST_CASE("a body runs on its handler's executor and never concurrently with its
 
 TEST_CASE("no part of a with_lock runs after its end", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     asio::io_context of_body;
     lock kept;
     bool is_over = false;
@@ -331,8 +317,7 @@ TEST_CASE("no part of a with_lock runs after its end", "[with_lock]")
 
 TEST_CASE("a body can be made of handlers", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     asio::steady_timer timer(s.io);
     std::optional<lock_scope> kept;
     std::optional<error_code> seen;
@@ -430,8 +415,7 @@ TEST_CASE("a body can be made of handlers", "[with_lock]")
 TEST_CASE("a body runs under a lock of several resources and so does a with_lock within it",
           "[with_lock][group][owner]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     acquire_options o = long_lease();
     const redlock::reentrant_owner someone;
     o.reentrant_owner = &someone;

@@ -19,8 +19,7 @@ using namespace redlock::test;
 
 TEST_CASE("a with_lock can be awaited or deferred or return a future", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     const auto body = [](lock& l) -> asio::awaitable<std::string> {
         co_return std::string(l.resource());
     };
@@ -52,8 +51,7 @@ TEST_CASE("a with_lock accepts a handler with an erased type", "[with_lock]")
 {
     config c = brisk_config();
     c.thread_safe = GENERATE(false, true);
-    scene s(c);
-    s.start();
+    running_scene s(c);
     std::optional<int> value;
     asio::any_completion_handler<void(with_lock_result<int>)> handler =
         [&](const with_lock_result<int>& r) { value = r.value; };
@@ -67,8 +65,7 @@ TEST_CASE("a with_lock accepts a handler with an erased type", "[with_lock]")
 
 TEST_CASE("a deferred with_lock may be started more than once", "[with_lock]")
 {
-    scene s(brisk_config());
-    s.start();
+    running_scene s(brisk_config());
     const auto deferred = with_lock(
         *s.locks, s.name, brief(), [](lock_scope h) { h.done(); }, asio::deferred);
     unsigned completed = 0;

@@ -79,8 +79,7 @@ TEST_CASE("a user without permission to count gets locks without fencing tokens"
     const std::string missing = GENERATE("incr", "time");
     CAPTURE(missing);
     add_locker(node, {"-" + missing});
-    locks mine(as_locker(node));
-    REQUIRE(mine.await_ready(1));
+    ready_locks mine(as_locker(node));
     // The first command needs the date, the second an increment.
     report told;
     auto first = mine.acquire("r", once(&told));
@@ -145,8 +144,7 @@ TEST_CASE("a node that forbids a key gives a node error and no contention", "[in
     add_locker(node);
     auto c = as_locker(node);
     c.key_prefix = "other:";
-    locks mine(std::move(c));
-    REQUIRE(mine.await_ready(1));
+    ready_locks mine(std::move(c));
     report told;
     CHECK(mine.acquire("r", once(&told)).error == errc::unavailable);
     CHECK(told.nodes.at(0).outcome == node_outcome::failed);

@@ -156,8 +156,7 @@ TEST_CASE("fencing tokens grow although a different majority answers each time",
 TEST_CASE("a fencing counter outlives its lock but does not live forever", "[integration][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
-    locks mine(nodes.urls());
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(nodes.urls());
     lock held = mine.take("r", {.ttl = 60s});
     const auto token = held.fencing_token();
     REQUIRE(mine.await_quiet());
@@ -193,8 +192,7 @@ TEST_CASE("a lock without fencing creates no counter", "[integration][fencing]")
     const masters nodes(3, {.kind = each_kind()});
     auto c = patient(nodes.urls());
     c.fencing = GENERATE(true, false);
-    locks mine(c);
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(c);
     const lock held =
         mine.take("r", {.ttl = 60s, .fencing = c.fencing ? std::optional(false) : std::nullopt});
     CHECK(held.fencing_token() == 0);
@@ -251,8 +249,7 @@ TEST_CASE("the next acquire gives a ttl to a fencing counter that has none",
     const masters nodes(3, {.kind = each_kind()});
     const bool knows_it = GENERATE(false, true);
     CAPTURE(knows_it);
-    locks mine(nodes.urls());
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(nodes.urls());
     if (knows_it) {
         (void)token_of_one(mine);
         nodes.flush();
@@ -275,8 +272,7 @@ TEST_CASE("a client reports a counter that no script can count as the node's err
           "[integration][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
-    locks mine(nodes.urls());
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(nodes.urls());
     const auto [command, error] = GENERATE(table<std::vector<std::string>, std::string>(
         {{{"HSET", counter, "f", "v"}, "WRONGTYPE"},
          {{"SET", counter, "none"}, "not an integer"},

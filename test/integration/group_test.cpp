@@ -28,8 +28,7 @@ TEST_CASE("one lock covers several resources on real nodes", "[integration][grou
 {
     const bool fencing = GENERATE(true, false);
     masters nodes(3, {.kind = each_kind()});
-    locks mine(with_fencing(patient(nodes.urls()), fencing));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(with_fencing(patient(nodes.urls()), fencing));
     const names three{"b", "a", std::string("c\r\n\0:", 5)};
     lock held = mine.take(three, {.ttl = 60s});
     REQUIRE(mine.await([&] { return held.granted_by() == 3; }));
@@ -57,8 +56,7 @@ TEST_CASE("one lock covers several resources on real nodes", "[integration][grou
     CHECK(mine.await([&] { return nodes[0].ask({"PTTL", "a"}).integer > 60'000; }));
 
     // Another program adopts the lock and releases it.
-    locks other(with_fencing(patient(nodes.urls()), fencing));
-    REQUIRE(other.await_ready(3));
+    ready_locks other(with_fencing(patient(nodes.urls()), fencing));
     const std::string token = std::move(held).detach();
     CHECK(other.adopt(names{"a", "b", "y"}, token, 60s).error == errc::lost);
     auto adopted = other.adopt(three, token, 60s);
@@ -73,8 +71,7 @@ TEST_CASE("a lock of several resources has a token greater than all earlier ones
           "[integration][group][fencing]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks mine(with_fencing(patient(nodes.urls())));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(with_fencing(patient(nodes.urls())));
     std::uint64_t last = 0;
     for (const names& some : {names{"a"}, names{"a", "b"}, names{"b"}, names{"c", "b", "a"},
                               names{"c"}, names{"c", "a"}, names{"a"}}) {
@@ -107,8 +104,7 @@ TEST_CASE("a lock of several resources does not spread a counter that ran ahead"
     const reply time = nodes[0].ask({"TIME"});
     const std::int64_t ahead = (std::stoll(time.items.at(0).text) + 3600) * 1'000'000;
     REQUIRE(nodes[0].command({"SET", "a:fencing", std::to_string(ahead), "PX", "100000"}) == "OK");
-    locks mine(with_fencing(patient(nodes.urls())));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(with_fencing(patient(nodes.urls())));
     std::uint64_t last = 0;
     for (const names& some : {names{"a", "b"}, names{"b"}, names{"c", "b", "a"}, names{"b", "c"}}) {
         lock held = mine.take(some, {.ttl = 60s});
@@ -142,8 +138,7 @@ TEST_CASE("a client locks several resources while a node is down and after its r
           "[integration][group]")
 {
     masters nodes(3);
-    locks mine(patient(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(patient(nodes.urls()));
     nodes[1].kill();
     lock held = mine.take(names{"a", "b"}, {.ttl = 60s, .timeout = never});
     CHECK(held.granted_by() == 2);
@@ -159,8 +154,7 @@ TEST_CASE("a client locks several resources while a node is down and after its r
 TEST_CASE("a client loads its scripts again on servers that forgot them", "[integration][group]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks mine(with_fencing(patient(nodes.urls()), false));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(with_fencing(patient(nodes.urls()), false));
     for (int i = 0; i < 3; ++i) {
         for (std::size_t n = 0; n < 3; ++n) {
             (void)nodes[n].ask({"SCRIPT", "FLUSH"});
@@ -206,8 +200,7 @@ TEST_CASE("a foreign lock on one resource keeps a client from locking several",
           "[integration][group][interop]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks mine(patient(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(patient(nodes.urls()));
     for (std::size_t i = 0; i < 3; ++i) {
         REQUIRE(nodes[i].ask({"HSET", "b", "f", "v"}).integer == 1);
     }

@@ -111,8 +111,7 @@ TEST_CASE("a server's error gives a node error with its text and neither a vote 
     const auto& ill = ailments().at(which);
     CAPTURE(ill.word);
     masters nodes(3, {.kind = kind});
-    locks mine(nodes.urls());
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(nodes.urls());
 
     ill.begin(nodes[0]);
     report told;
@@ -153,8 +152,7 @@ TEST_CASE("p25: a server without free memory still extends and releases",
           "[integration][pitfall][p25]")
 {
     masters nodes(3, {.kind = each_kind(), .arguments = {"--maxmemory-policy", "noeviction"}});
-    locks mine(nodes.urls());
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(nodes.urls());
     lock held = mine.take("r", {.ttl = 60s});
     REQUIRE(mine.await_quiet());
     const bool scripts_known = GENERATE(true, false);
@@ -211,8 +209,7 @@ TEST_CASE("a server that is loading is connected and becomes usable when it has 
     }
     SECTION("while it is connected")
     {
-        locks mine({node.url()});
-        REQUIRE(mine.await_ready(1));
+        ready_locks mine({node.url()});
         set(node, "key-load-delay", "1000");
         const auto reloading = node.connect();
         reloading->send(wire::command({"DEBUG", "RELOAD", "NOSAVE"}));
@@ -295,8 +292,7 @@ TEST_CASE("p48: a node that becomes a replica loses its vote although it accepts
           "[integration][pitfall][p48]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks mine(nodes.urls());
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(nodes.urls());
     for (const std::size_t i : {0U, 1U}) {
         set(nodes[i], "replica-read-only", "no");
         follow_nobody(nodes[i]);
@@ -366,8 +362,7 @@ TEST_CASE("a client survives a script flush while many commands are in flight", 
         with.arguments = {"--rename-command", "DELIFEQ", ""};
     }
     masters nodes(3, with);
-    locks mine(nodes.urls());
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(nodes.urls());
     std::jthread flushing([&](const std::stop_token& stop) {
         const auto admin = nodes[0].connect();
         while (!stop.stop_requested()) {
@@ -408,8 +403,7 @@ TEST_CASE("a client survives a script flush while many commands are in flight", 
 TEST_CASE("a client survives script flushes between and during commands", "[integration]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks mine(nodes.urls());
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(nodes.urls());
     for (std::size_t i = 0; i < 30; ++i) {
         lock held = mine.take("r", {.ttl = 60s, .timeout = never});
         nodes[i % 3].command({"SCRIPT", "FLUSH"});

@@ -58,8 +58,7 @@ TEST_CASE("one stopped node of five leaves locks quick and queues no requests", 
     auto c = brisk(nodes.urls());
     c.node_timeout = 5s;
     c.stall_timeout = never;
-    locks mine(c);
-    REQUIRE(mine.await_ready(5));
+    ready_locks mine(c);
     nodes[2].stop();
     cycle_until_stalled(mine);
     const auto stalled = mine.stats();
@@ -124,8 +123,7 @@ TEST_CASE("p20: a stopped node that continues executes its requests and keeps no
 {
     const bool connection_lives = GENERATE(true, false);
     masters nodes(3);
-    locks mine(connection_lives ? patient(nodes.urls()) : brisk(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(connection_lives ? patient(nodes.urls()) : brisk(nodes.urls()));
     nodes[1].stop();
     mine.give_back(mine.take("r", {.ttl = 60s}));
     if (!connection_lives) {
@@ -143,8 +141,7 @@ TEST_CASE("p20: a stopped node that continues executes its requests and keeps no
 TEST_CASE("a late grant of a stopped node counts for the lock that is still held", "[integration]")
 {
     masters nodes(3);
-    locks mine(nodes.urls());
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(nodes.urls());
     nodes[1].stop();
     lock held = mine.take("r", {.ttl = 60s});
     CHECK(held.granted_by() == 2);
@@ -158,8 +155,7 @@ TEST_CASE("p44: an acquire with a majority stopped ends by its deadline and leav
 {
     masters nodes(3);
     const auto c = brisk(nodes.urls(), patience / 2);
-    locks mine(c);
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(c);
     nodes[0].stop();
     nodes[2].stop();
     // `longer` ends before the stall timeout, so an acquire that waits for that timeout ends later.
@@ -196,8 +192,7 @@ TEST_CASE("p27: an extend that too few nodes answer is unknown and leaves the le
           "[integration][pitfall][p27]")
 {
     masters nodes(3);
-    locks mine(brisk(nodes.urls(), patience));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(brisk(nodes.urls(), patience));
     lock held = mine.take("r", {.ttl = 60s});
     const auto end = held.valid_until();
     nodes[0].stop();
@@ -216,8 +211,7 @@ TEST_CASE("p41: an inspection that no majority answers reports an unknown state"
           "[integration][pitfall][p41]")
 {
     masters nodes(3);
-    locks mine(brisk(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(brisk(nodes.urls()));
     nodes[0].command({"SET", "r", "somebody", "PX", "60000"});
     nodes[1].stop();
     nodes[2].stop();
@@ -255,8 +249,7 @@ TEST_CASE("a client treats a server that pauses its clients as slow and not as l
     masters nodes(3, {.kind = each_kind()});
     auto c = patient(nodes.urls());
     c.node_timeout = brief_timeout;
-    locks mine(std::move(c));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(std::move(c));
     const auto pause = [&](std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
             REQUIRE(nodes[i].command({"CLIENT", "PAUSE", "60000", "WRITE"}) == "OK");

@@ -201,8 +201,7 @@ TEST_CASE("a client trusts the new authority of a server after its file was repl
     server node({.tls = identity_of(authorities().ca, authorities().server)});
     auto c = patient({node.tls_url()});
     c.tls.ca_file = ca;
-    locks mine(std::move(c));
-    REQUIRE(mine.await_ready(1));
+    ready_locks mine(std::move(c));
     node.options().tls = identity_of(authorities().other_ca, authorities().untrusted);
     node.restart();
     REQUIRE(mine.await([&] { return mine.logged(log_level::warning, "TLS: "); }));
@@ -244,8 +243,7 @@ TEST_CASE("a client warns once of broken TLS files and keeps using the previous 
     server node({.tls = identity_of(authorities().ca, authorities().server)});
     auto c = patient({node.tls_url()});
     c.tls.ca_file = ca;
-    locks mine(std::move(c));
-    REQUIRE(mine.await_ready(1));
+    ready_locks mine(std::move(c));
     std::filesystem::resize_file(ca, 100);
     for (std::uint64_t connection = 2; connection <= 3; ++connection) {
         node.restart();

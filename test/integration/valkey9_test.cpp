@@ -45,9 +45,7 @@ void count_anew(const masters& nodes)
 /// Three nodes, and a client that has connected to each.
 struct three_masters {
     masters nodes{3, {.kind = flavour::valkey9}};
-    locks mine{nodes.urls()};
-
-    three_masters() { REQUIRE(mine.await_ready(3)); }
+    ready_locks mine{nodes.urls()};
 };
 
 /// Takes a lock and releases it, and counts each way of release.
@@ -171,8 +169,7 @@ TEST_CASE("on Valkey 9 a client asks a node that returns for its commands again"
 {
     need(flavour::valkey9);
     server node({.kind = flavour::valkey9});
-    locks mine({node.url()});
-    REQUIRE(mine.await_ready(1));
+    ready_locks mine({node.url()});
     node.kill();
     REQUIRE(mine.await([&] { return mine.stats().nodes_ready == 0; }));
     // Now the server looks like an older version that replaced it.

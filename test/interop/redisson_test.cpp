@@ -31,8 +31,7 @@ bool is_theirs(const server& node, const std::string& resource)
 TEST_CASE("a hash of Redisson at the key is contention and not an error of the node", "[interop]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks ours(nodes.urls());
-    REQUIRE(ours.await_ready(3));
+    ready_locks ours(nodes.urls());
     for (const std::size_t i : {0U, 1U}) {
         take_as_redisson(nodes[i], "r");
     }
@@ -56,8 +55,7 @@ TEST_CASE("a hash of Redisson at the key is contention and not an error of the n
 TEST_CASE("Redisson takes our key neither for free nor for its own", "[interop]")
 {
     masters nodes(3);
-    locks ours(nodes.urls());
-    REQUIRE(ours.await_ready(3));
+    ready_locks ours(nodes.urls());
     const lock held = ours.take("r");
     REQUIRE(ours.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {
@@ -72,8 +70,7 @@ TEST_CASE("a lock whose key became Redisson's is lost and its release leaves the
           "[interop]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks ours(nodes.urls());
-    REQUIRE(ours.await_ready(3));
+    ready_locks ours(nodes.urls());
     lock held = ours.take("r");
     REQUIRE(ours.await_quiet());
     for (std::size_t i = 0; i < 3; ++i) {

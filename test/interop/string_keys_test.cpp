@@ -198,8 +198,7 @@ TEST_CASE("our lock excludes another client that can neither extend nor release 
 TEST_CASE("a key without a ttl as SETNX makes it is held forever", "[interop]")
 {
     masters nodes(3);
-    locks ours(nodes.urls());
-    REQUIRE(ours.await_ready(3));
+    ready_locks ours(nodes.urls());
     for (std::size_t i = 0; i < 3; ++i) {
         REQUIRE(nodes[i].ask({"SETNX", "r", "1700000000"}).integer == 1);
     }
@@ -217,8 +216,7 @@ TEST_CASE("a key without a ttl as SETNX makes it is held forever", "[interop]")
 TEST_CASE("the server computes the same digests of our scripts as the library", "[interop]")
 {
     const server node;
-    locks ours({node.url()});
-    REQUIRE(ours.await_ready(1));
+    ready_locks ours({node.url()});
     lock held = ours.take("r");
     CHECK_FALSE(ours.extend(held, longer_ttl));
     CHECK(ours.inspect("r").found.state == lock_state::held);
@@ -234,8 +232,7 @@ TEST_CASE("locks by SETNX and GETSET exclude us and a lock that GETSET takes fro
     // finds an ended lock takes it by GETSET, if no other client was faster.
     const std::string ends = "4102444800.5";
     masters nodes(3, {.kind = each_kind()});
-    locks ours(nodes.urls());
-    REQUIRE(ours.await_ready(3));
+    ready_locks ours(nodes.urls());
     for (std::size_t i = 0; i < 3; ++i) {
         REQUIRE(nodes[i].ask({"SETNX", "theirs", ends}).integer == 1);
     }

@@ -325,6 +325,13 @@ void locks::keep_secret(std::string text)
     state_->secrets.push_back(std::move(text));
 }
 
+ready_locks::ready_locks(config c) : locks(c)
+{
+    if (!await_ready(c.nodes.size())) {
+        throw std::runtime_error("the client did not connect in time");
+    }
+}
+
 void need(flavour kind)
 {
     if (!is_installed(kind)) {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::test {
@@ -144,6 +145,13 @@ private:
     void check_told(const report* told);
 
     std::unique_ptr<state> state_;
+};
+
+/// The same, once the client can ask all its nodes.
+class ready_locks : public locks {
+public:
+    explicit ready_locks(config c);
+    explicit ready_locks(std::vector<std::string> nodes) : ready_locks(patient(std::move(nodes))) {}
 };
 
 /// Skips the test if no server of the kind is installed.

@@ -94,8 +94,7 @@ TEST_CASE("a node that loses three packets of ten is slow but blocks no lock", "
     auto c = patient(nodes.urls());
     c.node_timeout = 150ms;  // earlier than TCP sends a lost packet again
     c.stall_timeout = never;
-    locks mine(std::move(c));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(std::move(c));
     std::size_t granted = 0;
     std::size_t unavailable = 0;
     const auto both_were_seen = [&] {

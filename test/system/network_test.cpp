@@ -58,8 +58,7 @@ TEST_CASE("a connection sends small requests at once and notices a peer that has
           "[system][network]")
 {
     const auto node = willing_node();
-    locks mine({node->url()});
-    REQUIRE(mine.await_ready(1));
+    ready_locks mine({node->url()});
     const auto sockets = sockets_to(node->port());
     REQUIRE(sockets.size() == 1);
     CHECK(option(sockets.front(), IPPROTO_TCP, TCP_NODELAY) != 0);
@@ -205,8 +204,7 @@ TEST_CASE("p48: a client whose node became a replica connects to the address tha
                                       std::vector<std::string>{"127.0.0.1"});
     auto c = patient({"redis://moved.example:" + std::to_string(before.port())});
     c.ping_interval = is_idle ? 100ms : 0ms;
-    locks mine(std::move(c));
-    REQUIRE(mine.await_ready(1));
+    ready_locks mine(std::move(c));
     name.reset();
     name.emplace("moved.example", std::vector<std::string>{"127.0.0.2"});
     // The replica accepts writes, so only its role shows what it is.
@@ -230,8 +228,7 @@ TEST_CASE("a client comes back to the server that it used, whatever addresses it
     const server second(
         {.address = "127.0.0.2", .arguments = {"--port", std::to_string(first.port())}});
     const resolved_name name("two.example", {"127.0.0.1", "127.0.0.2"});
-    locks mine({"redis://two.example:" + std::to_string(first.port())});
-    REQUIRE(mine.await_ready(1));
+    ready_locks mine({"redis://two.example:" + std::to_string(first.port())});
     const auto killed = first.ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
     REQUIRE(
         mine.await([&] { return mine.stats().connects == 2 && mine.stats().nodes_ready == 1; }));
@@ -251,8 +248,7 @@ TEST_CASE("a client tries the next address of a name at once if a server cannot 
     const resolved_name name("two.example", {"127.0.0.1", "127.0.0.2"});
     auto c = patient({"redis://two.example:" + std::to_string(replica.port())});
     c.reconnect_backoff_min = c.reconnect_backoff_max = 1h;
-    locks mine(std::move(c));
-    REQUIRE(mine.await_ready(1));
+    ready_locks mine(std::move(c));
     const auto held = mine.take("r");
     CHECK(fit.exists("r"));
 }

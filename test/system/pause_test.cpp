@@ -151,8 +151,7 @@ TEST_CASE("p32: a process stopped past the validity of a kept lock reports the l
     // After the process has stopped.
     REQUIRE(wait_for([&] { return nodes.count("r") == 0; }));
     // Another client has the lock, and the client that wakes up doesn't disturb it.
-    locks mine(patient(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(patient(nodes.urls()));
     lock held = mine.take("r", {.ttl = 120s});
     REQUIRE(wait_for([&] { return nodes.count("r") == 3; }));
     holder.cont();

@@ -10,8 +10,7 @@ using namespace redlock::test;
 
 TEST_CASE("a scripted node gives the test's answer the requested number of times", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.on_majority([](scripted_node& n) {
         n.answer("set", scripted_node::reply::error("OOM\r\nno room"), 2);
     });
@@ -30,8 +29,7 @@ TEST_CASE("a scripted node gives the test's answer the requested number of times
 
 TEST_CASE("several answers for one command are given in turn", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.on_majority([](scripted_node& n) {
         n.answer("SET", scripted_node::reply::null(), 1);
         n.answer("SET", scripted_node::reply::error("READONLY a replica"));
@@ -50,8 +48,7 @@ TEST_CASE("several answers for one command are given in turn", "[testing]")
 
 TEST_CASE("a new answer for always replaces the earlier one in any letter case", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.on_majority([](scripted_node& n) {
         n.answer("set", scripted_node::reply::error("READONLY a replica"));
         n.answer("SET", scripted_node::reply::null(), 1);
@@ -63,8 +60,7 @@ TEST_CASE("a new answer for always replaces the earlier one in any letter case",
 
 TEST_CASE("answers for a script depend on the purpose of the script", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     lock held = t.take("one");
     lock other = t.take("two");
     t.until([&] { return t.holding("one") == 3 && t.holding("two") == 3; });
@@ -99,8 +95,7 @@ TEST_CASE("answers for a command can depend on its second word too", "[testing]"
 
 TEST_CASE("a scripted node pretends on request that all went well", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     for (scripted_node& each : t.nodes) {
         each.answer("SET", scripted_node::reply::ok());
         each.answer("count", scripted_node::reply::integer(2'000'000'000'000'000));
@@ -112,8 +107,7 @@ TEST_CASE("a scripted node pretends on request that all went well", "[testing]")
 
 TEST_CASE("a client survives senseless answers", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.on_majority(
         [](scripted_node& n) { n.answer("SET", scripted_node::reply::bytes("!?\r\n"), 1); });
     CHECK(t.acquire("one", at_once()).first == errc::unavailable);
@@ -160,8 +154,7 @@ TEST_CASE("a client releases a lock whose grant it never received", "[testing]")
 {
     const bool is_done = GENERATE(false, true);
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
-    three_nodes t(where);
-    t.start();
+    connected_nodes t(where);
     t.on_majority([&](scripted_node& n) {
         n.refuse();
         n.answer("SET", is_done ? scripted_node::reply::reply_lost()

@@ -95,8 +95,7 @@ TEST_CASE("a scripted node lists its commands without secrets", "[testing][secre
 
 TEST_CASE("commands are counted by name and by resource", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     (void)t.take("one");
     (void)t.take("one more");
     const scripted_node& node = t.nodes[0];

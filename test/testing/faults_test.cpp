@@ -45,8 +45,7 @@ TEST_CASE("one frozen node of three has no effect and two leave no majority", "[
 
 TEST_CASE("a node that thaws executes the commands it has received", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.nodes[2].freeze();
     lock held = t.take("one");
     t.until([&] { return t.nodes[2].count("SET", "one") == 1; });
@@ -71,8 +70,7 @@ TEST_CASE("a frozen node executes its commands after the changes that the test m
 
 TEST_CASE("a node that thaws executes the commands of connections that have closed", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.nodes[2].freeze();
     CHECK(!std::move(t.take("one")).detach().empty());
     t.until([&] { return t.nodes[2].count("SET", "one") == 1; });
@@ -86,8 +84,7 @@ TEST_CASE("a node that thaws executes the commands of connections that have clos
 
 TEST_CASE("nodes without memory grant no lock but extend and release earlier ones", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     lock held = t.take("one");
     t.until([&] { return t.holding("one") == 3; });
     t.on_majority([](scripted_node& n) { n.set_out_of_memory(true); });
@@ -110,8 +107,7 @@ TEST_CASE("nodes without memory grant no lock but extend and release earlier one
 TEST_CASE("a delayed node answers after its delay", "[testing]")
 {
     constexpr auto span = 150ms;
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.on_majority([&](scripted_node& n) { n.delay(span); });
     const auto begun = std::chrono::steady_clock::now();
     acquire_options o = at_once();
@@ -158,8 +154,7 @@ TEST_CASE("a node that is too slow has no vote", "[testing]")
 TEST_CASE("a client reconnects to nodes that cut its connections", "[testing]")
 {
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
-    three_nodes t(where);
-    t.start();
+    connected_nodes t(where);
     lock held = t.take("one");
     for (scripted_node& each : t.nodes) {
         CHECK(each.connections() == 1);
@@ -176,8 +171,7 @@ TEST_CASE("a client reconnects to nodes that cut its connections", "[testing]")
 
 TEST_CASE("a node does not execute commands from a connection that is cut", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.nodes[2].freeze();
     acquire_options o = patient();
     o.fencing = false;
@@ -192,8 +186,7 @@ TEST_CASE("a node does not execute commands from a connection that is cut", "[te
 TEST_CASE("nodes that refuse connections are down until they accept again", "[testing]")
 {
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
-    three_nodes t(where);
-    t.start();
+    connected_nodes t(where);
     const std::string url = t.nodes[0].url();
     // Connections that exist remain.
     t.on_majority([](scripted_node& n) { n.refuse(); });
@@ -288,8 +281,7 @@ TEST_CASE("a node that waits for a descriptor may refuse and can be destroyed", 
 
 TEST_CASE("a restarted node has its keys or has lost them as the test says", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     lock held = t.take("one");
     t.until([&] { return t.holding("one") == 3; });
     t.on_majority([](scripted_node& n) { n.restart(scripted_node::keys::kept); });
@@ -323,8 +315,7 @@ TEST_CASE("the restart guard keeps a restarted node out", "[testing]")
 
 TEST_CASE("a recovered node executes the commands that were delayed", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     for (scripted_node& each : t.nodes) {
         each.delay(1h);
     }
@@ -340,8 +331,7 @@ TEST_CASE("a recovered node executes the commands that were delayed", "[testing]
 
 TEST_CASE("a recovered node is as before except for its keys", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     for (scripted_node& each : t.nodes) {
         each.hold("held", for_ever);
         each.answer("SET", scripted_node::reply::error("LOADING not yet"));

@@ -154,4 +154,14 @@ public:
     std::optional<client> locks;
 };
 
+/// The same, with the client connected.
+struct connected_nodes : three_nodes {
+    explicit connected_nodes(place where = place::threads_of_their_own,
+                             const testing::node_options& options = {})
+        : three_nodes(where, options)
+    {
+        start();
+    }
+};
+
 }  // namespace redlock::test

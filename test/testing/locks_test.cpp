@@ -37,8 +37,7 @@ asio::awaitable<void> work_without_end(lock& held, lock*& begun)
 TEST_CASE("scripted nodes grant and release locks without any instructions", "[testing]")
 {
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
-    three_nodes t(where);
-    t.start();
+    connected_nodes t(where);
     lock held = t.take("orders/42");
     // The counter starts with the date, in microseconds.
     const auto age = std::chrono::system_clock::now().time_since_epoch() -
@@ -54,8 +53,7 @@ TEST_CASE("scripted nodes grant and release locks without any instructions", "[t
 
 TEST_CASE("fencing tokens grow and several resources are one lock", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     const auto first = t.take("a").fencing_token();
     std::optional<lock> got;
     t.locks->async_acquire({"a", "b"}, patient(), [&](error_code, lock l) { got = std::move(l); });
@@ -69,8 +67,7 @@ TEST_CASE("fencing tokens grow and several resources are one lock", "[testing]")
 
 TEST_CASE("a stranger on a majority blocks the lock until the test drops it", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.on_majority([](scripted_node& n) { n.hold("orders/42", for_ever); });
     CHECK(t.nodes[0].held("orders/42"));
     CHECK(!t.nodes[2].held("orders/42"));
@@ -90,8 +87,7 @@ TEST_CASE("a stranger on a majority blocks the lock until the test drops it", "[
 
 TEST_CASE("a stranger may stay without end", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.on_majority([](scripted_node& n) { n.hold("orders/42", std::chrono::milliseconds::max()); });
     report said;
     acquire_options o = at_once();
@@ -108,8 +104,7 @@ TEST_CASE("a stranger may stay without end", "[testing]")
 
 TEST_CASE("a stranger on one node blocks no lock", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     t.nodes[1].hold("orders/42", for_ever);
     CHECK(t.acquire("orders/42", at_once()).first == error_code{});
 }
@@ -139,8 +134,7 @@ TEST_CASE("a waiter is notified of a dropped key", "[testing]")
 TEST_CASE("a lock that is dropped is lost", "[testing]")
 {
     const auto where = GENERATE(place::threads_of_their_own, place::the_clients_context);
-    three_nodes t(where);
-    t.start();
+    connected_nodes t(where);
     lock held = t.take("orders/42", kept());
     t.until([&] { return t.holding("orders/42") == 3; });
     std::optional<error_code> told;
@@ -154,8 +148,7 @@ TEST_CASE("a lock that is dropped is lost", "[testing]")
 
 TEST_CASE("a lock that a stranger takes from its holder is lost", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     lock held = t.take("orders/42");
     t.on_majority([](scripted_node& n) { n.hold("orders/42", for_ever); });
     CHECK(t.extend(held, 2 * for_ever) == errc::lost);
@@ -163,8 +156,7 @@ TEST_CASE("a lock that a stranger takes from its holder is lost", "[testing]")
 
 TEST_CASE("a body under a lock that is dropped is cancelled", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     lock* begun = nullptr;
     std::optional<with_lock_result<void>> result;
     auto body = [&begun](lock& held) { return work_without_end(held, begun); };
@@ -181,8 +173,7 @@ TEST_CASE("a body under a lock that is dropped is cancelled", "[testing]")
 
 TEST_CASE("keys end with their ttl", "[testing]")
 {
-    three_nodes t;
-    t.start();
+    connected_nodes t;
     for (scripted_node& each : t.nodes) {
         each.hold("orders/42", 50ms);
     }

@@ -84,7 +84,6 @@ asio::awaitable<void> cycles(client& locks, std::string name, unsigned count,
 
 TEST_CASE("coroutines in many threads share a client", "[threads]")
 {
-    nodes();
     std::atomic<unsigned> done{0};
     shared_client c;
     constexpr unsigned workers = 24;
@@ -108,7 +107,6 @@ TEST_CASE("coroutines in many threads share a client", "[threads]")
 
 TEST_CASE("threads that do not run the context can use the client", "[threads]")
 {
-    nodes();
     std::atomic<unsigned> good{0};
     shared_client c;
     in_threads([&](unsigned) {
@@ -127,7 +125,6 @@ TEST_CASE("threads that do not run the context can use the client", "[threads]")
 
 TEST_CASE("a lock excludes many threads that want one name", "[threads]")
 {
-    nodes();
     const std::string name = fresh_name();
     shared_client c;
     std::atomic<int> inside{0};
@@ -147,7 +144,6 @@ TEST_CASE("a lock excludes many threads that want one name", "[threads]")
 
 TEST_CASE("a lock can move to another thread that uses and drops it", "[threads]")
 {
-    nodes();
     const auto names = fresh_names(thread_count * 20);
     shared_client c;
     exchange locks;
@@ -177,7 +173,6 @@ TEST_CASE("a lock can move to another thread that uses and drops it", "[threads]
 
 TEST_CASE("a thread cancels its operations while the client works in other threads", "[threads]")
 {
-    nodes();
     const auto names = fresh_names(thread_count * 30);
     shared_client c;
     ledger handlers;
@@ -228,7 +223,6 @@ TEST_CASE("a thread cancels its operations while the client works in other threa
 
 TEST_CASE("a client is closed while all threads use it", "[threads]")
 {
-    nodes();
     ledger handlers;
     std::atomic<unsigned> begun{0};
     std::atomic<unsigned> unexpected{0};
@@ -255,7 +249,6 @@ TEST_CASE("a client is closed while all threads use it", "[threads]")
 
 TEST_CASE("a client is destroyed while its operations complete in other threads", "[threads]")
 {
-    nodes();
     acquire_options kept = long_lease();
     kept.keep_alive.emplace();
     for (int i = 0; i < 10; ++i) {
@@ -288,7 +281,6 @@ TEST_CASE("a client is destroyed while its operations complete in other threads"
 
 TEST_CASE("a client on a strand serves many threads without thread_safe", "[threads]")
 {
-    nodes();
     asio::thread_pool pool(thread_count);
     const auto strand = asio::make_strand(pool);
     client locks(strand, shared_config());
@@ -309,7 +301,6 @@ TEST_CASE("a client on a strand serves many threads without thread_safe", "[thre
 
 TEST_CASE("threads share kept locks and their reentrant owner and their losses", "[threads]")
 {
-    nodes();
     std::atomic<unsigned> told{0};
     config how = safe();
     how.node_timeout = brief_timeout;
@@ -351,7 +342,6 @@ TEST_CASE("threads share kept locks and their reentrant owner and their losses",
 
 TEST_CASE("one thread detaches a lock while others hold it", "[threads]")
 {
-    nodes();
     shared_client c;
     for (int i = 0; i < 20; ++i) {
         acquire_options o = long_lease();
