@@ -37,9 +37,9 @@ config renewing(std::vector<std::string> nodes)
     return c;
 }
 
-acquire_options kept(std::chrono::milliseconds span, const keep_alive& how = {})
+acquire_options kept()
 {
-    return {.ttl = span, .timeout = never, .keep_alive = how};
+    return {.ttl = brief_ttl, .timeout = never, .keep_alive = keep_alive{}};
 }
 
 }  // namespace
@@ -49,9 +49,8 @@ TEST_CASE("a kept lock outlives its ttl and leaves no key after its release",
 {
     masters nodes(3, {.kind = each_kind()});
     diary told;
-    locks mine(told.keeping(renewing(nodes.urls())));
-    REQUIRE(mine.await_ready(3));
-    lock held = mine.take("r", kept(brief_ttl));
+    ready_locks mine(told.keeping(renewing(nodes.urls())));
+    lock held = mine.take("r", kept());
     lock plain = mine.take("p", {.ttl = brief_ttl, .timeout = never});
     const auto lost = mine.begin_wait_lost(plain);
     // The client renews four times in each ttl, so more than one ttl has passed.
@@ -74,11 +73,10 @@ TEST_CASE("p28: a frozen node does not keep a lock from being renewed",
 {
     masters nodes(3);
     diary told;
-    locks mine(told.keeping(brisk(nodes.urls())));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(told.keeping(brisk(nodes.urls())));
     std::vector<lock> held;
     for (int i = 0; i < 50; ++i) {
-        held.push_back(mine.take("r" + std::to_string(i), kept(brief_ttl)));
+        held.push_back(mine.take("r" + std::to_string(i), kept()));
     }
     nodes[1].stop();
     REQUIRE(mine.await([&] { return told.count(renewal_outcome::renewed) >= 200; }));
@@ -97,9 +95,8 @@ TEST_CASE("a kept lock survives when its nodes restart one after another with th
 {
     masters nodes(3, {.files = persistence::append_only});
     diary told;
-    locks mine(told.keeping(brisk(nodes.urls())));
-    REQUIRE(mine.await_ready(3));
-    lock held = mine.take("r", kept(brief_ttl));
+    ready_locks mine(told.keeping(brisk(nodes.urls())));
+    lock held = mine.take("r", kept());
     for (std::size_t i = 0; i < 3; ++i) {
         nodes[i].restart();
         const auto before = told.count(renewal_outcome::renewed);
@@ -117,9 +114,8 @@ TEST_CASE("a kept lock is lost when a majority forgot its key and no renewal set
 {
     masters nodes(3);
     diary told;
-    locks mine(told.keeping(brisk(nodes.urls())));
-    REQUIRE(mine.await_ready(3));
-    lock held = mine.take("r", kept(brief_ttl));
+    ready_locks mine(told.keeping(brisk(nodes.urls())));
+    lock held = mine.take("r", kept());
     const auto lost = mine.begin_wait_lost(held);
     nodes[0].restart(memory::lost);
     REQUIRE(mine.await_ready(3));
@@ -139,9 +135,8 @@ TEST_CASE("p32: a kept lock whose nodes are frozen is lost when its validity end
 {
     masters nodes(3);
     diary told;
-    locks mine(told.keeping(brisk(nodes.urls())));
-    REQUIRE(mine.await_ready(3));
-    lock held = mine.take("r", kept(brief_ttl));
+    ready_locks mine(told.keeping(brisk(nodes.urls())));
+    lock held = mine.take("r", kept());
     const auto lost = mine.begin_wait_lost(held);
     for (std::size_t i = 0; i < 3; ++i) {
         nodes[i].stop();
@@ -163,22 +158,4 @@ TEST_CASE("p32: a kept lock whose nodes are frozen is lost when its validity end
     CHECK(mine.extend(held, 10s) == errc::lost);
     held = {};
     REQUIRE(mine.await([&] { return nodes.count("r") == 0; }));
-}
-
-TEST_CASE("the client ends a kept lock that was held for its maximum time",
-          "[integration][keep_alive]")
-{
-    masters nodes(3);
-    diary told;
-    constexpr auto max_hold = brief_ttl * 5 / 4;
-    locks mine(told.keeping(renewing(nodes.urls())));
-    REQUIRE(mine.await_ready(3));
-    const auto begun = boot_clock::now();
-    lock held = mine.take("r", kept(brief_ttl, {.max_hold = max_hold}));
-    const auto had = boot_clock::now();
-    CHECK(mine.finish(mine.begin_wait_lost(held)) == errc::lost);
-    CHECK(boot_clock::now() - begun > max_hold * 5 / 6);
-    CHECK(held.valid_until() <= had + max_hold);
-    CHECK(told.count(renewal_outcome::limit_reached) == 1);
-    REQUIRE(wait_for([&] { return nodes.count("r") == 0; }));
 }

@@ -94,8 +94,7 @@ TEST_CASE("a waiter wakes up when another program deletes the key", "[integratio
                                  "1", "r", stranger},
         std::vector<std::string>{"FLUSHALL"});
     masters nodes(3, {.kind = each_kind()});
-    locks mine(never_polling(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(never_polling(nodes.urls()));
     for (int i = 0; i < 5; ++i) {
         take_all(mine, nodes);
         const auto wanted = mine.begin_acquire("r", for_long());
@@ -133,8 +132,7 @@ TEST_CASE("a waiter wakes up when another client releases the lock", "[integrati
 TEST_CASE("a waiter gets the lock when the key expires", "[integration][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks mine(never_polling(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(never_polling(nodes.urls()));
     take_all(mine, nodes, 500ms);
     taken got = mine.acquire("r", for_long());
     REQUIRE_FALSE(got.error);
@@ -147,8 +145,7 @@ TEST_CASE("a waiter wakes up when a server finds that the key has expired", "[in
     for (std::size_t i = 0; i < 3; ++i) {
         REQUIRE(nodes[i].ask({"CONFIG", "SET", "hz", "500"}).text == "OK");
     }
-    locks mine(never_polling(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(never_polling(nodes.urls()));
     // The waiter polls at that time too, mostly a moment later than the server.
     REQUIRE(wait_for([&] {
         take_all(mine, nodes, 100ms);
@@ -164,8 +161,7 @@ TEST_CASE("a waiter continues when the server that would notify it restarts empt
           "[integration][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks mine(never_polling(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(never_polling(nodes.urls()));
     take_all(mine, nodes);
     const auto wanted = mine.begin_acquire("r", for_long());
     REQUIRE(mine.await([&] { return mine.stats().unanswered == 0 && trackers(nodes) == 1; }));
@@ -198,8 +194,7 @@ TEST_CASE("p47: a waiter whose connections are lost polls without a notification
           "[integration][watch][pitfall][p47]")
 {
     masters nodes(3, {.kind = each_kind()});
-    locks mine(never_polling(nodes.urls()));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(never_polling(nodes.urls()));
     take_all(mine, nodes);
     const auto wanted = mine.begin_acquire("r", for_long());
     REQUIRE(mine.await([&] { return trackers(nodes) == 1; }));
@@ -240,8 +235,7 @@ TEST_CASE("a waiter that may not receive notifications still gets the lock", "[i
     for (std::string& url : urls) {
         url.insert(url.find("://") + 3, "untold:secret@");
     }
-    locks mine(patient(urls));
-    REQUIRE(mine.await_ready(3));
+    ready_locks mine(patient(urls));
     take_all(mine, nodes);
     const auto wanted = mine.begin_acquire("r", for_long());
     REQUIRE(mine.await([&] { return mine.stats().polls > 3; }));
@@ -252,24 +246,4 @@ TEST_CASE("a waiter that may not receive notifications still gets the lock", "[i
     REQUIRE_FALSE(got.error);
     CHECK(mine.stats().notified_attempts_granted == 0);
     mine.give_back(std::move(got.lock));
-}
-
-TEST_CASE("a waiter beyond the limit is refused at once and the others get the lock",
-          "[integration][watch]")
-{
-    masters nodes(1, {.kind = each_kind()});
-    config c = never_polling(nodes.urls());
-    (GENERATE(false, true) ? c.max_waiters : c.max_waiters_per_resource) = 2;
-    locks mine(std::move(c));
-    lock held = mine.take("r", for_long());
-    std::vector<pending<taken>> waiting{mine.begin_acquire("r", for_long()),
-                                        mine.begin_acquire("r", for_long())};
-    CHECK(mine.acquire("r", for_long()).error == errc::too_many_waiters);
-    CHECK(mine.stats().waiters == 2);
-    mine.give_back(std::move(held));
-    for (const auto& each : waiting) {
-        taken got = mine.finish(each);
-        REQUIRE_FALSE(got.error);
-        mine.give_back(std::move(got.lock));
-    }
 }
