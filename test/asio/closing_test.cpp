@@ -1,5 +1,6 @@
 #include "asio/operations.hpp"
-#include "support/scripted_server.hpp"
+
+#include <redlock/testing/scripted_node.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -7,40 +8,23 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 
 using namespace redlock;
 using namespace redlock::test;
+using redlock::testing::scripted_node;
 
 namespace {
 
-/// A node that answers everything except commands about a resource of the tests after its SET.
-scripted_server holding_node()
-{
-    return scripted_server([](scripted_connection& peer) -> asio::awaitable<void> {
-        const scripted_connection::answerer answer =
-            [](const arguments& command) -> std::optional<std::string> {
-            if (command.size() > 3 && command[3].starts_with("asio/") &&
-                !command[3].ends_with(":fencing")) {
-                return std::nullopt;
-            }
-            return obedient(command);
-        };
-        co_await peer.serve(answer);
-    });
-}
-
 /// Only the close has a bound that a test can reach.
-config for_node(const scripted_server& node, std::chrono::milliseconds close_timeout)
+config for_node(const scripted_node& node, std::chrono::milliseconds close_timeout)
 {
-    config c = shared_config();
+    config c = either_kind();
     c.nodes = {node.url()};
     c.node_timeout = never / 4;
     c.stall_timeout = never;
     c.close_timeout = close_timeout;
-    c.thread_safe = GENERATE(false, true);
     return c;
 }
 
@@ -51,16 +35,12 @@ struct held_up {
         s.locks->async_run(asio::bind_cancellation_slot(run_signal.slot(), run.receiver()));
         REQUIRE(run_until(s.io, [&] { return s.locks->stats().nodes_ready == 1; }));
         s.held = s.take(s.name);
+        node.freeze();
         releasing::begin(s, release.receiver());
-        REQUIRE(run_until(s.io, [&] {
-            const auto all = node.commands();
-            return std::any_of(all.begin(), all.end(), [&](const arguments& command) {
-                return command.size() > 3 && command[3] == s.name;
-            });
-        }));
+        REQUIRE(run_until(s.io, [&] { return node.count("release", s.name) == 1; }));
     }
 
-    scripted_server node = holding_node();
+    scripted_node node;
     asio::cancellation_signal run_signal;
     outcome<running> run;
     outcome<releasing> release;
@@ -83,7 +63,9 @@ TEST_CASE("a closing client waits for an unanswered release but not forever", "[
     CHECK(w.release.error == errc::closed);
     CHECK((w.run.done && !w.run.error));
     CHECK(w.s.locks->stats().nodes_ready == 0);
-    CHECK(wait_for([&] { return w.node.open_connections() == 0; }));
+    // A frozen node does not see that its clients have gone.
+    w.node.thaw();
+    CHECK(wait_for([&] { return w.node.connections() == 0; }));
 }
 
 TEST_CASE("a close with a timeout of zero waits for nothing", "[closing]")
