@@ -38,9 +38,9 @@ namespace redlock::core {
  * The algorithm of one client, without sockets, clocks or threads: all of them are arguments.
  *
  * The engine passes in operations, bytes and instants. After each call it collects the bytes to
- * write (`output`), the nodes to connect to and to disconnect from (`to_connect`, `to_close`),
- * finished operations and the next instant. `now` never goes backwards and is constant within a
- * call. The core calls nothing but the log and `config::backoff`.
+ * write (`take_output`), the nodes to connect to and to disconnect from (`take_to_connect`,
+ * `take_to_close`), finished operations and the next instant. `now` never goes backwards and is
+ * constant within a call. The core calls nothing but the log and `config::backoff`.
  *
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.

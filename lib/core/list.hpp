@@ -10,7 +10,8 @@ namespace redlock::core {
 template <class Tag>
 using list_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<Tag>>;
 
-/// An intrusive list: no allocation, removal from the middle in constant time.
+/// An intrusive list: no allocation, removal from the middle in constant time. Its destructor
+/// writes to the elements, so they must outlive it.
 template <class T, class Tag>
 class list : public boost::intrusive::list<T, boost::intrusive::base_hook<list_hook<Tag>>> {
     using base = boost::intrusive::list<T, boost::intrusive::base_hook<list_hook<Tag>>>;

@@ -136,7 +136,7 @@ bool on_take(node_parts& n, const pending& p, const resp::reply& r)
     }
     const bool may_vote =
         !l.given_back && !asked.tally.has_voted(n.state.index) && n.state.now() < asked.deadline;
-    if (r.is_error() && may_vote && n.requests.judge(p, r) == script_result::again) {
+    if (r.is_error() && may_vote && n.requests.take_script_reply(p, r) == script_result::again) {
         asked.sent_again |= bit(n.state.index);
         ask_again(n, p, l.ttl);
         return true;
@@ -209,7 +209,8 @@ bool on_holder_ttl(node_parts& n, const pending& p, const resp::reply& r)
     return true;
 }
 
-/// In front of what brings the vote, or, of several resources, what brings it.
+/// For one resource, this reply comes before the one that casts the vote. For several, it casts the
+/// vote itself.
 bool on_holder_label(node_parts& n, const pending& p, const resp::reply& r)
 {
     round& asked = p.of_round();

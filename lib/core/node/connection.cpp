@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <cstddef>
 #include <new>
 #include <string>
 #include <string_view>
@@ -17,7 +18,6 @@ namespace redlock::core {
 
 using base::instant;
 using base::nanos;
-using state = connection_state;
 
 namespace {
 
@@ -47,7 +47,7 @@ bool is_about_tls(std::string_view reason) noexcept
 void connection::begin() noexcept
 {
     node_context& shared = n_.state.shared;
-    n_.state.connection = state::connecting;
+    n_.state.connection = connection_state::connecting;
     awaits_credentials_ = static_cast<bool>(shared.settings.credentials);
     awaits_tls_ = false;
     shared.to_connect |= bit(n_.state.index);
@@ -58,7 +58,7 @@ void connection::begin() noexcept
 /// A vault may take its time, and must not leave the server less of its own.
 bool connection::on_credentials(const base::login& given)
 {
-    if (n_.state.connection != state::connecting || !awaits_credentials_) {
+    if (n_.state.connection != connection_state::connecting || !awaits_credentials_) {
         return false;
     }
     n_.handshake.log_in_with(given);
@@ -69,12 +69,12 @@ bool connection::on_credentials(const base::login& given)
 
 void connection::on_connected()
 {
-    if (n_.state.connection != state::connecting) {
+    if (n_.state.connection != connection_state::connecting) {
         return;
     }
     assert(!awaits_credentials_);
     n_.state.trouble.on_connected();
-    n_.state.connection = state::handshaking;
+    n_.state.connection = connection_state::handshaking;
     n_.notifications.on_connected();
     reader_.reset();
     output& out = n_.requests.out();
@@ -100,7 +100,7 @@ bool connection::on_handshake_reply(const resp::reply& r)
                           log_level::error);
                 return false;
             }
-            if (!n_.guard.accepts(n_.handshake)) {
+            if (!n_.guard.begin_connection(n_.handshake)) {
                 break_off(disagreement(*n_.handshake.marker(), n_.handshake.run_id()),
                           log_level::error);
                 return false;
@@ -117,7 +117,7 @@ bool connection::on_handshake_reply(const resp::reply& r)
 void connection::become_ready()
 {
     node_context& shared = n_.state.shared;
-    n_.state.connection = state::ready;
+    n_.state.connection = connection_state::ready;
     const bool is_first = std::exchange(is_unproven_, false);
     is_refused_for_now_ = false;
     n_.requests.on_ready();
@@ -174,7 +174,7 @@ const std::string* connection::name_of_twin() const noexcept
 
 void connection::on_bytes(std::string_view bytes)
 {
-    if (n_.state.connection != state::handshaking && !n_.state.is_ready()) {
+    if (n_.state.connection != connection_state::handshaking && !n_.state.is_ready()) {
         return;
     }
     last_reply_ = n_.state.now();
@@ -243,10 +243,11 @@ bool connection::on_reply(const resp::reply& r)
 
 void connection::on_closed(std::string_view reason) noexcept
 {
-    if (n_.state.connection == state::idle || n_.state.connection == state::waiting) {
+    if (n_.state.connection == connection_state::idle ||
+        n_.state.connection == connection_state::waiting) {
         return;
     }
-    const bool greets = n_.state.connection == state::handshaking;
+    const bool greets = n_.state.connection == connection_state::handshaking;
     const bool is_cut = greets && (!n_.handshake.has_got_an_answer() || is_cut_at_hello());
     cut_greetings_ = is_cut ? cut_greetings_ + 1 : 0;
     std::string text;
@@ -283,7 +284,7 @@ std::string connection::hint_of_cut(std::string_view reason) const
 /// What the server may be whose first answer is none.
 std::string_view connection::hint_of_nonsense() const noexcept
 {
-    if (n_.state.connection != state::handshaking || n_.handshake.has_got_an_answer()) {
+    if (n_.state.connection != connection_state::handshaking || n_.handshake.has_got_an_answer()) {
         return {};
     }
     return n_.state.address.via == base::address::transport::tcp
@@ -298,7 +299,7 @@ bool connection::is_cut_at_hello() const noexcept
     return cut_greetings_ % greeting_without_hello == greeting_without_hello - 1;
 }
 
-bool connection::is_settling() const noexcept
+bool connection::is_untried() const noexcept
 {
     return is_unproven_ || is_refused_for_now_ ||
            (cut_greetings_ != 0 && cut_greetings_ < greeting_without_hello);
@@ -315,7 +316,7 @@ void connection::forget(std::string_view reason, log_level level, ended_by whom)
 {
     node_context& shared = n_.state.shared;
     const auto bit_of_this = bit(n_.state.index);
-    const bool greeted = n_.state.connection == state::handshaking;
+    const bool greeted = n_.state.connection == connection_state::handshaking;
     const bool is_idle = n_.requests.empty();
     const connection_end end{
         .was_ready = n_.state.is_ready(),
@@ -332,7 +333,7 @@ void connection::forget(std::string_view reason, log_level level, ended_by whom)
     shared.stats.disconnects += end.was_ready;
     is_refused_for_good_ = greeted && n_.handshake.is_refused_for_good();
     is_refused_for_now_ = greeted && n_.handshake.is_refused_for_now();
-    n_.state.connection = state::waiting;
+    n_.state.connection = connection_state::waiting;
     is_unproven_ = false;
     shared.run_ids[n_.state.index] = {};
     n_.state.events.on_connection(n_.state.index, connection_event::lost);
@@ -367,7 +368,7 @@ void connection::give_up_as(std::string_view unfit) noexcept
 void connection::schedule(const connection_end& end) noexcept
 {
     if (n_.state.shared.stopped) {
-        n_.state.connection = state::idle;
+        n_.state.connection = connection_state::idle;
         n_.state.wake_up = instant::max();
         return;
     }
@@ -381,10 +382,11 @@ void connection::schedule(const connection_end& end) noexcept
 
 void connection::stop() noexcept
 {
-    if (n_.state.connection != state::idle && n_.state.connection != state::waiting) {
+    if (n_.state.connection != connection_state::idle &&
+        n_.state.connection != connection_state::waiting) {
         break_off("the client was closed");
     }
-    n_.state.connection = state::idle;
+    n_.state.connection = connection_state::idle;
     n_.state.wake_up = instant::max();
 }
 
@@ -393,21 +395,21 @@ void connection::stop() noexcept
 void connection::on_time()
 {
     switch (n_.state.connection) {
-        case state::idle: n_.state.wake_up = instant::max(); return;
-        case state::waiting:
+        case connection_state::idle: n_.state.wake_up = instant::max(); return;
+        case connection_state::waiting:
             n_.releases.drop_expired();
             begin();
             return;
-        case state::connecting:
+        case connection_state::connecting:
             break_off(awaits_credentials_ ? "no credentials within connect_timeout"
                       : awaits_tls_       ? no_tls
                                           : "no connection within connect_timeout");
             return;
-        case state::handshaking:
+        case connection_state::handshaking:
             break_off("no complete handshake within connect_timeout, with " +
                       n_.handshake.unanswered() + " unanswered");
             return;
-        case state::ready: check_health(); return;
+        case connection_state::ready: check_health(); return;
     }
 }
 

@@ -45,8 +45,8 @@ public:
     bool on_handshake_reply(const resp::reply& r);
     /// Does what is due, and sets the node's next wake-up.
     void check_health();
-    /// Asks whether the node is still a master, if that is not known well enough for a vote. What
-    /// is sent behind the question counts only if it is.
+    /// Asks whether the node is still a master, if that is not known well enough for a vote. The
+    /// votes that follow count only if the node is one.
     void ask_role_if_due();
 
     /// The first attempt to connect has not ended.
@@ -55,7 +55,7 @@ public:
     [[nodiscard]] bool is_refused_for_good() const noexcept { return is_refused_for_good_; }
     /// Whether the client has yet to learn if it can use the node: it has not tried, the server
     /// refused only for the moment, or closed the connection at the greeting with HELLO.
-    [[nodiscard]] bool is_settling() const noexcept;
+    [[nodiscard]] bool is_untried() const noexcept;
     /// Whether a connection that was ready and fit has ended since the last call.
     [[nodiscard]] bool take_was_useful() noexcept { return std::exchange(was_useful_, false); }
 

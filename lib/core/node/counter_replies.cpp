@@ -101,7 +101,8 @@ bool on_count(node_parts& n, const pending& p, const resp::reply& r)
     if (!r.is_integer() && !r.is_error()) {
         return on_nonsense(n, p);
     }
-    if (r.is_error() && may_count(n, asked) && n.requests.judge(p, r) == script_result::again) {
+    if (r.is_error() && may_count(n, asked) &&
+        n.requests.take_script_reply(p, r) == script_result::again) {
         n.requests.send_again(p);
         return true;
     }
@@ -115,7 +116,7 @@ bool on_count(node_parts& n, const pending& p, const resp::reply& r)
 bool on_repair(node_parts& n, const pending& p, const resp::reply& r)
 {
     if (r.is_error()) {
-        const script_result says = n.requests.judge(p, r);
+        const script_result says = n.requests.take_script_reply(p, r);
         // Room or not: the counter has to have a ttl.
         if (says == script_result::again || says == script_result::no_room) {
             n.requests.send_again(p);
@@ -159,7 +160,7 @@ bool on_align(node_parts& n, const pending& p, const resp::reply& r)
         }
         return true;
     }
-    switch (n.requests.judge(p, r)) {
+    switch (n.requests.take_script_reply(p, r)) {
         case script_result::again:
             // A later alignment may need the script as well.
             if (!asked.of->given_back && n.state.now() < asked.deadline) {

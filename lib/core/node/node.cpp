@@ -18,7 +18,7 @@ void node::stop() noexcept
     parts_.releases.drop_all();
 }
 
-inline command_row node::row_for(const round& r) const
+command_row node::row_for(const round& r) const
 {
     const bool proves = parts_.guard.has_to_prove(*r.of);
     command_row row;

@@ -3,7 +3,6 @@
 #include <redlock/report.hpp>
 
 #include "base/instant.hpp"
-#include "base/login.hpp"
 #include "base/settings.hpp"
 #include "core/node/command.hpp"
 #include "core/node/context.hpp"
@@ -12,6 +11,7 @@
 #include "core/node/words.hpp"
 #include "core/round.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -45,11 +45,12 @@ public:
         return parts_.requests.is_stalled() ? "has left earlier requests unanswered"
                                             : "has no room for requests (max_buffered_bytes)";
     }
-    /// A round has ended without the node's answer.
+    /// A round has ended without the node's answer: it gets no new requests until it has caught up,
+    /// unless it was asked so late that it need not have answered yet.
     void mark_stalled() noexcept { parts_.requests.mark_stalled(); }
     [[nodiscard]] bool may_come() const noexcept { return parts_.state.may_come(); }
     [[nodiscard]] bool is_ready() const noexcept { return parts_.state.is_ready(); }
-    /// Why there is no connection; empty while there is one.
+    /// Why the node is not ready; empty while it is.
     [[nodiscard]] const std::string& trouble() const noexcept
     {
         return parts_.state.trouble.text();
@@ -69,7 +70,7 @@ public:
     }
     /// Whether a fencing counter with this value is new, or may be from before the node was
     /// admitted.
-    [[nodiscard]] bool is_new(std::int64_t value) const noexcept
+    [[nodiscard]] bool is_new_counter(std::int64_t value) const noexcept
     {
         return value < least_counter(parts_.requests.words());
     }
@@ -115,11 +116,11 @@ public:
     /// Releases that have no answer, and those that were not sent yet.
     [[nodiscard]] std::size_t releases_going_out() const noexcept
     {
-        return parts_.requests.releases() + parts_.releases.unsent();
+        return parts_.requests.unanswered_releases() + parts_.releases.unsent();
     }
 
 private:
-    [[nodiscard]] inline command_row row_for(const round& r) const;
+    [[nodiscard]] command_row row_for(const round& r) const;
     [[nodiscard]] command command_to_count(const round& r) const noexcept;
 
     node_parts parts_;

@@ -87,7 +87,7 @@ void notifications::end_if_idle()
 
 /// Whether it was because of this is not known, unless it happens again and again. Each row that
 /// reads a key has one such command.
-void notifications::on_lost() noexcept
+void notifications::on_watch_lost() noexcept
 {
     if (std::exchange(has_lost_watch_, true) || ++lost_watches_ < most_lost_watches) {
         return;

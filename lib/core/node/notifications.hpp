@@ -61,7 +61,7 @@ public:
     /// The node has answered the command that reads the key.
     void on_watched() noexcept { lost_watches_ = 0; }
     /// The connection was lost before the node answered such a row.
-    void on_lost() noexcept;
+    void on_watch_lost() noexcept;
 
 private:
     node_state& node_;

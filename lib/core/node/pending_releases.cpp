@@ -16,10 +16,13 @@ namespace {
 /// them does not flood the node.
 constexpr std::size_t most_unanswered = 1024;
 
-/// Between releases of a key that might still come to life: what is under way comes soon or hardly
-/// ever.
-constexpr nanos first_pause = std::chrono::seconds{1};
-constexpr nanos longest_pause = std::chrono::seconds{64};
+/// The pause before a release is repeated whose key may still be set. It doubles each time, because
+/// a SET that is still on its way comes soon, or is lost.
+constexpr nanos first_repeat = std::chrono::seconds{1};
+constexpr nanos last_repeat = std::chrono::seconds{64};
+
+/// The pause after a release or a repair that the node answered with an error.
+constexpr nanos pause_after_error = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -28,7 +31,7 @@ instant pending_releases::next() noexcept
     instant at = instant::max();
     const auto note = [&](instant due) { at = due > node_.now() ? std::min(at, due) : at; };
     if (!waiting_.empty()) {
-        note(std::max(waiting_.front().due, ailing_until_));
+        note(std::max(waiting_.front().due, one_by_one_from_));
     }
     if (!repairs_.empty()) {
         note(repairs_due_);
@@ -38,7 +41,7 @@ instant pending_releases::next() noexcept
 
 void pending_releases::on_ready() noexcept
 {
-    ailing_until_ = repairs_due_ = {};
+    one_by_one_from_ = repairs_due_ = {};
     error_.clear();
 }
 
@@ -171,7 +174,7 @@ void pending_releases::report_dropped(round* waits, instant end, bool sent_befor
 void pending_releases::repeat(lease& l, const pending_release* last, bool failed) noexcept
 {
     const bool is_first = failed || last == nullptr || !last->is_repeat();
-    const nanos pause = is_first ? first_pause : std::min(last->pause * 2, longest_pause);
+    const nanos pause = is_first ? first_repeat : std::min(last->pause * 2, last_repeat);
     const instant end = last == nullptr ? end_of_key_from_now(l) : last->end;
     static_cast<void>(add({&l, nullptr, node_.now() + pause, end, pause, true, failed}));
 }
@@ -200,7 +203,7 @@ void pending_releases::settle(const pending& p, node_outcome outcome, std::strin
         }
     }
     const bool failed = outcome == node_outcome::failed;
-    ailing_until_ = failed ? node_.now() + first_pause : instant{};
+    one_by_one_from_ = failed ? node_.now() + pause_after_error : instant{};
     if (failed ? may_have_key(*l) : outcome == node_outcome::refused && may_be_set_yet(*l)) {
         repeat(*l, answered, failed);
     }
@@ -229,7 +232,7 @@ std::string_view pending_releases::own_key_error(const lease& wanted) const noex
 void pending_releases::send_due(bool all)
 {
     // The rest waits for the next reply. So there must be one, though there is no room.
-    while (!waiting_.empty() && ailing_until_ <= node_.now() &&
+    while (!waiting_.empty() && one_by_one_from_ <= node_.now() &&
            requests_.size() < most_unanswered && requests_.has_room_or_is_idle()) {
         pending_release& d = waiting_.front();
         if (!all && d.due > node_.now()) {
@@ -244,8 +247,8 @@ void pending_releases::send_due(bool all)
         }
         requests_.send(command::pending_release, d, requests_.release_form(*d.of));
         waiting_.pop();
-        if (ailing_until_ != instant{}) {
-            ailing_until_ = node_.now() + first_pause;
+        if (one_by_one_from_ != instant{}) {
+            one_by_one_from_ = node_.now() + pause_after_error;
         }
         d.end = std::min(d.end, end_of_key_from_now(*d.of));
     }
@@ -288,7 +291,7 @@ void pending_releases::keep_repair(lease& l) noexcept
 void pending_releases::on_repair_failed(lease& l) noexcept
 {
     keep_repair(l);
-    repairs_due_ = node_.now() + first_pause;
+    repairs_due_ = node_.now() + pause_after_error;
     node_.wake_by(repairs_due_);
 }
 
@@ -300,7 +303,7 @@ void pending_releases::send_due_repairs()
         requests_.send(command::repair_expiry, l);
         node_.shared.unref(*repairs_.pop());
         if (repairs_due_ != instant{}) {
-            repairs_due_ = node_.now() + first_pause;
+            repairs_due_ = node_.now() + pause_after_error;
         }
     }
 }

@@ -27,7 +27,6 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return waiting_.size() + repairs_.size(); }
     /// Releases that were not sent yet.
     [[nodiscard]] std::size_t unsent() const noexcept { return waiting_.unsent(); }
-    [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
     /// The next instant at which something becomes due. What is due already waits for a reply.
     [[nodiscard]] base::instant next() noexcept;
 
@@ -66,7 +65,8 @@ public:
     /// Keeps a repair of the counter's ttl: the answer to an increment was lost, or the script that
     /// gives the counter a ttl has failed.
     void keep_repair(lease& l) noexcept;
-    /// The node has failed at a repair: one is sent a second, until one succeeds.
+    /// The node has failed at a repair: from then on the client sends one a second, until one
+    /// succeeds.
     void on_repair_failed(lease& l) noexcept;
     void on_repaired() noexcept { repairs_due_ = {}; }
 
@@ -87,9 +87,9 @@ private:
     ring<lease*> repairs_;
     /// The last one has failed: from when on one more is tried.
     base::instant repairs_due_{};
-    /// The node answers releases with errors: all wait until then, and are tried one by one from
-    /// then on.
-    base::instant ailing_until_{};
+    /// The node answers releases with errors: from then on the client sends one a second, until one
+    /// succeeds. Zero: it does not.
+    base::instant one_by_one_from_{};
     /// The last error of a release on this connection.
     std::string error_;
 };

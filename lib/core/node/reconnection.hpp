@@ -14,7 +14,8 @@ struct connection_end {
     bool by_peer = false;
     /// The node had answered all that it was asked.
     bool was_idle = false;
-    /// How long it was ready until the node was asked what it has not answered.
+    /// The time from ready to the oldest command without an answer, or to the end; of no meaning
+    /// unless it was ready.
     base::nanos lived{};
     /// The name of the node has addresses that were not tried yet.
     bool has_other_addresses = false;
@@ -23,13 +24,11 @@ struct connection_end {
 /// When to connect to a node again.
 class reconnection {
 public:
-    /// The time until the next attempt. Zero: connect at once, as to the next address of the name,
-    /// or because a connection that ended while it was idle can be made again before it is needed.
-    /// What the client ended itself, or what did not answer, is a sign of trouble, after which many
-    /// clients come back together. Random numbers are drawn from `shared`.
-    ///
-    /// Each wait is random between the least and three times the last (decorrelated jitter,
-    /// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+    /// The time until the next attempt. Zero, to connect at once: there is another address of the
+    /// name, or the connection ended while it was idle and can be made again before it is needed.
+    /// After all other ends the client waits, so that many clients do not connect together: a
+    /// random time from `shared` between the least and three times the last one (decorrelated
+    /// jitter, https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
     [[nodiscard]] base::nanos wait_after(const connection_end& end, node_context& shared) noexcept;
 
 private:

@@ -14,7 +14,8 @@
 #include <string_view>
 #include <utility>
 
-// The replies to all commands but those of an acquire.
+// The replies to all commands but those of an acquire or a fencing counter, and what all replies
+// have in common.
 namespace redlock::core {
 
 using std::chrono::milliseconds;
@@ -103,7 +104,7 @@ bool on_extend(node_parts& n, const pending& p, const resp::reply& r)
         n.state.vote(asked, node_outcome::refused);
         return true;
     }
-    switch (n.requests.judge(p, r)) {
+    switch (n.requests.take_script_reply(p, r)) {
         case script_result::yes:
             n.state.events.on_keys_set(asked);
             asked.of->granted.fetch_or(bit(n.state.index), std::memory_order_relaxed);
@@ -128,7 +129,7 @@ bool on_extend(node_parts& n, const pending& p, const resp::reply& r)
 
 bool on_release(node_parts& n, const pending& p, const resp::reply& r)
 {
-    switch (n.requests.judge(p, r)) {
+    switch (n.requests.take_script_reply(p, r)) {
         case script_result::yes: n.releases.settle(p, node_outcome::granted, {}); return true;
         case script_result::no: n.releases.settle(p, node_outcome::refused, {}); return true;
         case script_result::again: n.requests.send_again(p); return true;
@@ -161,7 +162,7 @@ bool on_inspect(node_parts& n, const pending& p, const resp::reply& r)
                                          " has something other than the label of a holder"
                                    : std::string();
     if (r.is_error()) {
-        if (n.requests.judge(p, r) == script_result::again) {
+        if (n.requests.take_script_reply(p, r) == script_result::again) {
             if (!asked.closed) {
                 n.requests.send_again(p);
             }
@@ -281,7 +282,7 @@ bool on_watch(node_parts& n, const pending& p, const resp::reply& r)
 
 void on_caching_lost(node_parts& n, const pending&) noexcept
 {
-    n.notifications.on_lost();
+    n.notifications.on_watch_lost();
 }
 
 bool on_handshake(node_parts& n, const pending&, const resp::reply& r)

@@ -120,7 +120,7 @@ bool requests::note_refused_form(const pending& p, const resp::reply& r) noexcep
     return true;
 }
 
-script_result requests::judge(const pending& p, const resp::reply& r) noexcept
+script_result requests::take_script_reply(const pending& p, const resp::reply& r) noexcept
 {
     // Every server's script, DELIFEQ and DELEX say 1 or 0.
     if (r.is_integer() && (r.integer() == 0 || r.integer() == 1)) {

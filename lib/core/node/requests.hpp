@@ -53,7 +53,8 @@ public:
     /// unless it was asked so late that it need not have answered yet.
     void mark_stalled() noexcept { is_stalled_ = !has_caught_up(); }
 
-    // Sending. What throws has sent nothing.
+    // Sending.
+    /// Throws `std::bad_alloc`; then nothing was sent.
     void send(const command_row& row, command_subject subject);
     /// `f`: the form of scripts. `same`: copies the words for another node if they are the same,
     /// and keeps these.
@@ -64,12 +65,13 @@ public:
     inline void send_words(const command_row& row, command_subject subject, form f, Append append);
     /// For a command that the node refused in the form it was sent in.
     void send_again(const pending& p);
-    /// The label of a lock that the client has, or its end. The client does without where it cannot
-    /// be sent, or is refused.
+    /// The label of a lock that the client has, or its end. Where it cannot be sent, or the node
+    /// refuses it, there is no label. May throw `std::bad_alloc` after some of several resources.
     void store_label(const lease& l);
     void drop_label(const lease& l);
     /// Steps of the handshake, whose words are in `out` already.
     void expect_handshake(unsigned replies);
+    /// Appends the words of commands, and sends nothing.
     void append(std::string& out, const command_row& row, command_subject subject, form f) const;
 
     [[nodiscard]] const wording& words() const noexcept { return words_; }
@@ -84,13 +86,15 @@ public:
     /// the client uses another form until the next connection.
     bool note_refused_form(const pending& p, const resp::reply& r) noexcept;
 
-    script_result judge(const pending& p, const resp::reply& r) noexcept;
+    /// What the reply to a scripted command says. If the node refuses its form, the client uses
+    /// another one from then on.
+    [[nodiscard]] script_result take_script_reply(const pending& p, const resp::reply& r) noexcept;
 
     // What has no answer.
     [[nodiscard]] bool empty() const noexcept { return fifo_.empty(); }
     [[nodiscard]] std::size_t size() const noexcept { return fifo_.size(); }
     [[nodiscard]] const pending& oldest() const noexcept { return fifo_.front(); }
-    [[nodiscard]] std::size_t releases() const noexcept { return releases_; }
+    [[nodiscard]] std::size_t unanswered_releases() const noexcept { return releases_; }
     /// Removes the oldest. The caller passes it to `let_go` in the end.
     pending take_oldest() noexcept { return fifo_.pop(); }
     void let_go(const pending& p) noexcept;

@@ -24,7 +24,7 @@ std::optional<std::string_view> text_of(const resp::reply& r) noexcept
 
 }  // namespace
 
-bool restart_guard::accepts(const handshake& greeting)
+bool restart_guard::begin_connection(const handshake& greeting)
 {
     if (!is_on()) {
         return true;

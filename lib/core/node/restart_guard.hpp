@@ -33,7 +33,7 @@ public:
 
     /// Takes what the handshake of a new connection has read. False: the marker is of clients with
     /// another configuration.
-    [[nodiscard]] bool accepts(const handshake& greeting);
+    [[nodiscard]] bool begin_connection(const handshake& greeting);
     /// The node can be asked. `is_first`: for the first time since the client exists.
     void on_ready(const handshake& greeting, bool is_first);
     /// Sends the step that is due, if one is.

@@ -1,7 +1,6 @@
 #include "core/node/trouble.hpp"
 
 #include <new>
-#include <utility>
 
 namespace redlock::core {
 

@@ -15,7 +15,7 @@ class trouble {
 public:
     trouble(node_context& shared, const base::address& at) : shared_(shared), address_(at) {}
 
-    /// Empty while the node is ready.
+    /// The reason; empty while the node is ready.
     [[nodiscard]] const std::string& text() const noexcept { return text_; }
     /// Whether the last connection was given up because an answer said that the node is unfit, and
     /// the node has granted nothing since.
@@ -25,7 +25,7 @@ public:
     void on_ready() noexcept;
     /// The connection, or the attempt to make one, has ended.
     void on_ended(std::string_view reason, log_level level) noexcept;
-    /// It has ended with this reason because of an answer.
+    /// It has ended because of an answer, with this reason, which must be a literal.
     void on_unfit(std::string_view reason) noexcept { unfit_ = reason; }
     void on_granted() noexcept;
 

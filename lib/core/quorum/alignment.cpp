@@ -123,7 +123,7 @@ void rounds::on_counter(round& r, unsigned index, const counter_answer& answer)
 void rounds::on_counted(round& attempt, unsigned index, std::int64_t value)
 {
     if (!attempt.tally.has_voted(index)) {
-        attempt.fencing->vote(index, value, nodes_[index]->is_new(value));
+        attempt.fencing->vote(index, value, nodes_[index]->is_new_counter(value));
     }
     on_vote(attempt, index, node_outcome::granted, {});
     round* const alignment = attempt.partner;
@@ -137,7 +137,7 @@ void rounds::on_counted(round& attempt, unsigned index, std::int64_t value)
 
 void rounds::on_aligned(round& r, unsigned index, std::int64_t value) noexcept
 {
-    if (nodes_[index]->is_new(value)) {
+    if (nodes_[index]->is_new_counter(value)) {
         on_unusable(r, index, too_early);
         return;
     }
@@ -148,7 +148,7 @@ void rounds::on_aligned(round& r, unsigned index, std::int64_t value) noexcept
 /// Where the counter is not at the target yet, the node does not let it go so far.
 void rounds::on_found(round& r, unsigned index, std::int64_t value) noexcept
 {
-    if (nodes_[index]->is_new(value)) {
+    if (nodes_[index]->is_new_counter(value)) {
         on_unusable(r, index, too_early);
         return;
     }

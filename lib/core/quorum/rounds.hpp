@@ -137,7 +137,7 @@ private:
     /// The reason that a report gives for a node that has timed out.
     const std::string not_in_time_;
     pool<round> records_;
-    list<round, in_deadline_order> by_deadline_;
+    list<round, in_deadline_order> by_deadline_;  // after its elements
     pool<round_details> details_;
     pool<fencing_votes> fencings_;
 };

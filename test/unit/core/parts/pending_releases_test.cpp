@@ -1,5 +1,6 @@
 #include "core/node/pending_releases.hpp"
 
+#include "base/instant.hpp"
 #include "base/owner_token.hpp"
 #include "context.hpp"
 #include "core/node/admission.hpp"
@@ -79,9 +80,12 @@ struct releases_of_a_node {
 TEST_CASE_METHOD(releases_of_a_node, "a release is kept until it can be sent",
                  "[core][pending_releases]")
 {
+    state.connection = connection_state::waiting;
     REQUIRE(releases.keep(l, nullptr, false));
     CHECK(releases.size() == 1);
     CHECK(l.references == 2);
+    CHECK(state.wake_up == instant::max());
+    state.connection = connection_state::ready;
     releases.send_due();
     CHECK(releases.size() == 0);
     CHECK(requests.size() == 1);
@@ -100,7 +104,7 @@ TEST_CASE_METHOD(releases_of_a_node, "a release of a key that has ended is not k
     CHECK(releases.size() == 0);
 }
 
-TEST_CASE_METHOD(releases_of_a_node, "a release waits while its key may still be set",
+TEST_CASE_METHOD(releases_of_a_node, "a release is repeated while its key may still be set",
                  "[core][pending_releases]")
 {
     l.answered = 0;
@@ -117,6 +121,38 @@ TEST_CASE_METHOD(releases_of_a_node, "a release waits while its key may still be
     CHECK(requests.size() == 1);
     releases.settle(answer(), node_outcome::refused, {});
     CHECK(releases.next() == context.shared.now + 2s);
+}
+
+TEST_CASE_METHOD(releases_of_a_node, "the round of a release gets one vote",
+                 "[core][pending_releases]")
+{
+    core::round asked;
+    asked.of = &l;
+    asked.what = core::round_kind::release;
+    asked.references = 1;
+    SECTION("granted, although an earlier release may have deleted the key")
+    {
+        REQUIRE(releases.keep(l, &asked, true));
+        releases.send_due();
+        releases.settle(answer(), node_outcome::refused, {});
+        CHECK(events.votes == std::vector{node_outcome::granted});
+    }
+    SECTION("disconnected, because the release is dropped")
+    {
+        context.settings.max_pending_releases = 1;
+        REQUIRE(releases.keep(l, &asked, false));
+        REQUIRE(releases.keep(l, nullptr, false));
+        CHECK(events.votes == std::vector{node_outcome::disconnected});
+    }
+    SECTION("refused, because the key has ended")
+    {
+        REQUIRE(releases.keep(l, &asked, false));
+        context.shared.now = releases.end_of_key(l);
+        releases.drop_expired();
+        CHECK(events.votes == std::vector{node_outcome::refused});
+        CHECK(releases.size() == 0);
+    }
+    CHECK(asked.references == 1);
 }
 
 TEST_CASE_METHOD(releases_of_a_node, "after an error one release a second is tried",
@@ -163,6 +199,7 @@ TEST_CASE_METHOD(releases_of_a_node, "after a failed repair one a second is trie
                  "[core][pending_releases]")
 {
     releases.on_repair_failed(l);
+    CHECK(state.wake_up == context.shared.now + 1s);
     releases.keep_repair(l);
     releases.send_due_repairs();
     CHECK(requests.empty());

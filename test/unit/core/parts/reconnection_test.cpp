@@ -63,6 +63,20 @@ TEST_CASE("a connection that ends while it is idle is made again at once", "[cor
     ended = ready_for(1h);
     ended.was_fit = false;
     CHECK(r.wait_after(ended, c.shared) == 575ms);
+    ended = ready_for(1h);
+    ended.by_peer = false;
+    CHECK(r.wait_after(ended, c.shared) == 200ms);
+}
+
+TEST_CASE("an attempt that failed never counts as a connection that was well",
+          "[core][reconnection]")
+{
+    part_context c{from_100_ms_to_10_s()};
+    reconnection r;
+    connection_end failed = ready_for(1h);
+    failed.was_ready = false;
+    CHECK(r.wait_after(failed, c.shared) == 200ms);
+    CHECK(r.wait_after(failed, c.shared) == 350ms);
 }
 
 TEST_CASE("eight other addresses of a name are tried without a wait", "[core][reconnection]")
@@ -77,4 +91,6 @@ TEST_CASE("eight other addresses of a name are tried without a wait", "[core][re
         }
         CHECK(r.wait_after(ended, c.shared) > 0ms);
     }
+    ended.was_ready = true;
+    CHECK(r.wait_after(ended, c.shared) > 0ms);
 }
