@@ -100,7 +100,7 @@ std::string owner_token_of(const held_options& o)
 
 int with_held(const masters_options& masters, const held_options& o,
               const std::optional<duration>& ttl,
-              const std::function<asio::awaitable<int>(client&, lock)>& work)
+              const std::function<asio::awaitable<int>(client&, lock)>& use)
 {
     const std::string token = owner_token_of(o);
     const config c = config_of(masters);
@@ -118,7 +118,7 @@ int with_held(const masters_options& masters, const held_options& o,
         if (error) {
             co_return fail_held(o, error, nodes, masters.json);
         }
-        co_return co_await work(locks, std::move(lock));
+        co_return co_await use(locks, std::move(lock));
     });
 }
 
