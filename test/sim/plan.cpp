@@ -8,6 +8,7 @@ namespace redlock::sim {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
+using test::random_source;
 
 namespace {
 

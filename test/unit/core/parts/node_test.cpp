@@ -36,9 +36,9 @@ public:
     void on_notification(unsigned /*node*/, core::notification /*what*/,
                          std::string_view /*resource*/) noexcept override
     {}
-    void on_connection(unsigned node, connection_event what) override
+    void on_connection(unsigned index, connection_event what) override
     {
-        REQUIRE(node == 1);
+        REQUIRE(index == 1);
         connections.push_back(what);
     }
 
