@@ -1,10 +1,8 @@
 #include "core/coordinator.hpp"
 
-#include "core/operations/flows.hpp"
-
 #include <algorithm>
 #include <cassert>
-#include <new>
+#include <memory>
 #include <utility>
 
 namespace redlock::core {
@@ -20,7 +18,9 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
       renewals_(shared_, *this),
       leases_(shared_, nodes_, contention_, renewals_),
       context_{shared_,     settings_, nodes_,    scheduler_, availability_,
-               contention_, rounds_,   renewals_, leases_}
+               contention_, rounds_,   renewals_, leases_},
+      operations_(context_),
+      network_(context_)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
@@ -41,88 +41,11 @@ coordinator::~coordinator()
     assert(context_.frames.in_use() == 0);
 }
 
-// The network.
-
-void coordinator::start(instant now) noexcept
-{
-    shared_.now = now;
-    if (settings_.tls.insecure_skip_verification) {
-        shared_.log(log_level::warning,
-                    {"config::tls.insecure_skip_verification is set: the client does "
-                     "not verify TLS nodes"});
-    }
-    if (settings_.guard && settings_.guard->admit_new_nodes) {
-        shared_.log(log_level::warning,
-                    {"config::restart_guard.admit_new_nodes is set: nodes without a "
-                     "marker count as new"});
-    }
-    for (auto& n : nodes_) {
-        n->connection().begin();
-    }
-    availability_.on_connection();
-}
-
-/// Where memory runs out, what a node does next is not known: its connection is given up.
-template <class Step>
-void coordinator::step_or_break_off(unsigned index, Step step) noexcept
-{
-    try {
-        step(nodes_[index]->connection());
-    } catch (const std::bad_alloc&) {
-        nodes_[index]->connection().break_off("out of memory");
-    }
-}
-
-bool coordinator::on_credentials(instant now, unsigned index, const base::login& given) noexcept
-{
-    shared_.now = now;
-    bool goes_on = false;
-    step_or_break_off(index, [&](connection& c) { goes_on = c.on_credentials(given); });
-    run();
-    return goes_on;
-}
-
-void coordinator::note_other_addresses(unsigned index, bool has_some) noexcept
-{
-    nodes_[index]->connection().note_other_addresses(has_some);
-}
-
-bool coordinator::take_was_useful(unsigned index) noexcept
-{
-    return nodes_[index]->connection().take_was_useful();
-}
-
-void coordinator::on_tls_handshake(unsigned index) noexcept
-{
-    nodes_[index]->connection().on_tls_handshake();
-}
-
-void coordinator::on_connected(instant now, unsigned index) noexcept
-{
-    shared_.now = now;
-    step_or_break_off(index, [](connection& c) { c.on_connected(); });
-    run();
-}
-
-void coordinator::on_bytes(instant now, unsigned index, std::string_view bytes) noexcept
-{
-    shared_.now = now;
-    step_or_break_off(index, [&](connection& c) { c.on_bytes(bytes); });
-    run();
-}
-
-void coordinator::on_closed(instant now, unsigned index, std::string_view reason) noexcept
-{
-    shared_.now = now;
-    nodes_[index]->connection().on_closed(reason);
-    run();
-}
-
 void coordinator::look_after(instant now) noexcept
 {
     shared_.now = now;
     renewals_.on_time();
-    run();
+    context_.run();
 }
 
 void coordinator::on_time(instant now) noexcept
@@ -130,11 +53,7 @@ void coordinator::on_time(instant now) noexcept
     shared_.now = now;
     renewals_.on_time();
     rounds_.on_time();
-    for (unsigned i = 0; i < nodes_.size(); ++i) {
-        if (nodes_[i]->wake_up() <= now) {
-            step_or_break_off(i, [](connection& c) { c.on_time(); });
-        }
-    }
+    network_.on_time();
     while (operation* op = scheduler_.due(now)) {
         if (op->in_line != nullptr) {
             contention_.on_time(*op);
@@ -143,57 +62,31 @@ void coordinator::on_time(instant now) noexcept
         scheduler_.cancel_timer(*op);
         context_.resume(*op);
     }
-    run();
-}
-
-/// Ends every operation that `which` speaks of, with its client.
-template <class Which>
-void coordinator::cancel_all(Which which) noexcept
-{
-    operation_list& all = scheduler_.under_way();
-    for (operation* op = all.empty() ? nullptr : &all.front(); op != nullptr; op = all.after(*op)) {
-        if (which(*op)) {
-            call_off(*op, errc::closed);
-        }
-    }
-    run();
+    context_.run();
 }
 
 void coordinator::close(instant now) noexcept
 {
     shared_.now = now;
-    closed_ = true;
     renewals_.end_all(errc::closed);
-    cancel_all([](const operation& op) { return op.what != operation::kind::release; });
+    operations_.close();
 }
 
 void coordinator::stop(instant now) noexcept
 {
     shared_.now = now;
-    closed_ = shared_.stopped = true;
-    for (auto& n : nodes_) {
-        n->stop();
-    }
+    network_.stop();
     renewals_.end_all(errc::closed);
     for (renewal_news told; take_news(told);) {
         forget(told);  // whoever it was for may be gone
     }
-    cancel_all([](const operation&) { return true; });
+    operations_.stop();
 }
 
 instant coordinator::next_deadline() const noexcept
 {
-    instant next = std::min({rounds_.next_deadline(), scheduler_.next_wake_up(), renewals_.next()});
-    for (const auto& n : nodes_) {
-        next = std::min(next, n->wake_up());
-    }
-    return next;
-}
-
-bool coordinator::is_quiet() const noexcept
-{
-    return std::all_of(nodes_.begin(), nodes_.end(),
-                       [](const auto& n) { return n->releases_going_out() == 0; });
+    return std::min({rounds_.next_deadline(), scheduler_.next_wake_up(), renewals_.next(),
+                     network_.next_wake_up()});
 }
 
 // Reports of nodes.
@@ -221,24 +114,20 @@ void coordinator::on_contact() noexcept
     }
 }
 
-void coordinator::run() noexcept
+void coordinator::on_end(operation& wait, error_code why) noexcept
 {
-    do {
-        while (operation* op = scheduler_.next_ready()) {
-            if (op->frame) {
-                scheduler_.cancel_timer(*op);  // whatever woke it
-                std::exchange(op->frame, nullptr).resume();
-            } else {
-                start_acquire(context_, *op);
-            }
-        }
-    } while (renewals_.renew_due());
+    wait.error = why;
+    if (why == errc::lost) {
+        scheduler_.finish_loss(wait);
+    } else {
+        scheduler_.finish(wait);
+    }
 }
 
 stats coordinator::snapshot() const noexcept
 {
     redlock::stats s = shared_.stats;
-    s.in_flight = operations();
+    s.in_flight = operations_.size();
     s.waiters = contention_.waiting();
     s.leases = leases_.size();
     for (const auto& n : nodes_) {

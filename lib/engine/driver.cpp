@@ -93,9 +93,9 @@ driver::~driver()
 void driver::abandon_operations() noexcept
 {
     core_.stop(now());
-    while (core::operation* op = core_.take_finished(now())) {
+    while (core::operation* op = core_.operations().take_finished(now())) {
         static_cast<detail::completion*>(op->user)->abandon();
-        core_.recycle(*op);
+        core_.operations().recycle(*op);
     }
 }
 
@@ -123,7 +123,7 @@ void driver::start(completion_ptr done, const ticket_ptr& t)
         t->waiter = done.get();
     }
     running_ = std::move(done);
-    core_.start(now());
+    core_.network().start(now());
     want_turn();
 }
 

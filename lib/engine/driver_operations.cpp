@@ -20,7 +20,7 @@ struct beginning_of_acquire {
     const core::resource_names& names;
     const acquire_options& options;
 
-    core::operation& operator()(core::coordinator& c, instant at) const
+    core::operation& operator()(core::operations& c, instant at) const
     {
         return c.acquire(at, names, options);
     }
@@ -28,13 +28,13 @@ struct beginning_of_acquire {
 
 /// Whether an acquire may start although the client has no room for another operation. A reentrant
 /// owner that already holds the resource may need one more hold before it can release.
-bool may_exceed_limit(const beginning_of_acquire& start, const core::coordinator& c)
+bool may_exceed_limit(const beginning_of_acquire& start, const core::operations& c)
 {
     return c.is_had(start.names, start.options);
 }
 
 template <class Begin>
-bool may_exceed_limit(const Begin& /*start*/, const core::coordinator& /*c*/)
+bool may_exceed_limit(const Begin& /*start*/, const core::operations& /*c*/)
 {
     return false;
 }
@@ -74,11 +74,12 @@ void driver::begin(kind what, completion_ptr done, const ticket_ptr& t, report* 
     }
     core::operation* op = nullptr;
     try {
-        if (!core_.has_room_for(what) && !may_exceed_limit(start, core_)) {
+        if (!core_.operations().has_room_for(what) &&
+            !may_exceed_limit(start, core_.operations())) {
             finish_later(std::move(done), errc::overloaded);
             return;
         }
-        op = &start(core_, now());
+        op = &start(core_.operations(), now());
     } catch (const std::bad_alloc&) {
         finish_later(std::move(done), make_error_code(boost::system::errc::not_enough_memory));
         return;
@@ -140,7 +141,7 @@ void driver::adopt(const core::resource_names& names, std::string_view owner,
     }
     enter([=, kept = core::kept_names(names), done = std::move(done)](driver& d) mutable {
         d.begin(kind::adopt, std::move(done), t, o.report, invalid,
-                [&](core::coordinator& c, instant at) -> core::operation& {
+                [&](core::operations& c, instant at) -> core::operation& {
                     return c.adopt(at, kept.names(), *token, ttl, o.report);
                 });
     });
@@ -165,7 +166,7 @@ void driver::begin_on_lease(kind what, const detail::held_lease& l, completion_p
 {
     if (!settings_.thread_safe) {
         begin(what, std::move(done), t, r, invalid,
-              [&](core::coordinator& c, instant at) -> core::operation& {
+              [&](core::operations& c, instant at) -> core::operation& {
                   return start(c, at, *l.get());
               });
         return;
@@ -176,7 +177,7 @@ void driver::begin_on_lease(kind what, const detail::held_lease& l, completion_p
         // another lease.
         const bool gone = !invalid && lease->token != owner;
         d.begin(what, std::move(done), t, r, gone ? make_error_code(errc::not_held) : invalid,
-                [&](core::coordinator& c, instant at) -> core::operation& {
+                [&](core::operations& c, instant at) -> core::operation& {
                     return start(c, at, *lease);
                 });
     });
@@ -187,7 +188,7 @@ void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
 {
     const error_code invalid = refuses(l).value_or(base::validate_ttl(settings_, ttl));
     begin_on_lease(kind::extend, l, std::move(done), t, o.report, invalid,
-                   [ttl, r = o.report](core::coordinator& c, instant at, core::lease& held)
+                   [ttl, r = o.report](core::operations& c, instant at, core::lease& held)
                        -> core::operation& { return c.extend(at, held, ttl, r); });
 }
 
@@ -195,7 +196,7 @@ void driver::wait_lost(const detail::held_lease& l, completion_ptr done, const t
 {
     begin_on_lease(kind::wait_lost, l, std::move(done), t, nullptr,
                    refuses(l).value_or(error_code{}),
-                   [](core::coordinator& c, instant at, core::lease& held) -> core::operation& {
+                   [](core::operations& c, instant at, core::lease& held) -> core::operation& {
                        return c.wait_lost(at, held);
                    });
 }
@@ -206,7 +207,7 @@ void driver::release(detail::held_lease l, const release_options& o, completion_
     const error_code invalid = refuses(l).value_or(error_code{});
     enter([=, l = std::move(l), done = std::move(done)](driver& d) mutable {
         d.begin(kind::release, std::move(done), t, o.report, invalid,
-                [&](core::coordinator& c, instant at) -> core::operation& {
+                [&](core::operations& c, instant at) -> core::operation& {
                     core::operation& op = c.release(at, *l.get(), o.report);
                     static_cast<void>(l.release());
                     return op;
@@ -226,7 +227,7 @@ void driver::inspect(std::string_view resource, const inspect_options& o, comple
         inspect_options then = o;
         then.owner_token = owner;
         d.begin(kind::inspect, std::move(done), t, then.report, invalid,
-                [&](core::coordinator& c, instant at) -> core::operation& {
+                [&](core::operations& c, instant at) -> core::operation& {
                     return c.inspect(at, name, then);
                 });
     });
@@ -260,7 +261,7 @@ void driver::cancel_here(detail::ticket& t, asio::cancellation_type type)
     if (only_total && may_have_effect) {
         return;
     }
-    core_.cancel(now(), op);
+    core_.operations().cancel(now(), op);
     want_turn();
 }
 
@@ -269,7 +270,7 @@ void driver::drop(core::lease& l) noexcept
     try {
         enter([lease = &l](driver& d) {
             if (!d.context_gone_) {
-                d.core_.drop(d.now(), *lease);
+                d.core_.operations().drop(d.now(), *lease);
                 d.want_turn();
             }
         });
@@ -283,7 +284,7 @@ void driver::let_go(core::lease& l) noexcept
     try {
         enter([lease = &l](driver& d) {
             if (!d.context_gone_) {
-                d.core_.let_go(d.now(), *lease);
+                d.core_.operations().let_go(d.now(), *lease);
                 d.want_turn();
             }
         });

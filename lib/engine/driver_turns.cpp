@@ -69,8 +69,8 @@ void driver::turn()
 /// waits for long: a lock that is kept alive has a turn before its renewal.
 void driver::catch_up() noexcept
 {
-    dropped_.take_all([this](core::lease& l) { core_.drop(now(), l); });
-    let_go_.take_all([this](core::lease& l) { core_.let_go(now(), l); });
+    dropped_.take_all([this](core::lease& l) { core_.operations().drop(now(), l); });
+    let_go_.take_all([this](core::lease& l) { core_.operations().let_go(now(), l); });
     if (shut_down_.load(std::memory_order_relaxed)) {
         stop(errc::closed, errc::closed);
     }
@@ -87,13 +87,14 @@ void driver::deliver()
         bool threw = true;
         ~go_on()
         {
-            if (threw || !d.decided_.empty() || d.core_.finished() > 0 || d.core_.news() > 0) {
+            if (threw || !d.decided_.empty() || d.core_.operations().finished() > 0 ||
+                d.core_.news() > 0) {
                 d.want_turn();
             }
         }
     } after{*this};
     core_.look_after(now());
-    if (const std::size_t losses = core_.losses(); losses > 0) {
+    if (const std::size_t losses = core_.operations().losses(); losses > 0) {
         complete_some(losses);
         if (settings_.thread_safe) {
             // The handlers of the losses were posted out of the strand. The other handlers must run
@@ -103,7 +104,7 @@ void driver::deliver()
         }
     }
     tell_renewals();
-    complete_some(core_.finished());
+    complete_some(core_.operations().finished());
     for (std::size_t n = decided_.size(); n > 0 && !decided_.empty(); --n) {
         completion_ptr done = decided_.pop();
         const error_code ec = done->decided;
@@ -115,7 +116,7 @@ void driver::deliver()
 void driver::complete_some(std::size_t most)
 {
     for (; most > 0; --most) {
-        core::operation* op = core_.take_finished(now());
+        core::operation* op = core_.operations().take_finished(now());
         if (op == nullptr) {
             return;
         }
@@ -154,7 +155,7 @@ void driver::complete(core::operation& op)
     if (op.cancelled && op.error == op.cancelled) {
         core::clear_report(op);
     }
-    core_.recycle(op);
+    core_.operations().recycle(op);
     done->complete(std::move(what));
 }
 
@@ -164,11 +165,11 @@ void driver::flush()
     if (context_gone_) {
         return;
     }
-    if (closing_ && !stopped_ && (core_.is_quiet() || now() >= close_by_)) {
+    if (closing_ && !stopped_ && (core_.network().is_quiet() || now() >= close_by_)) {
         stop({}, {});
     }
     close_given_up();
-    each(core_.take_to_connect(), [this](unsigned i) { connect(i); });
+    each(core_.network().take_to_connect(), [this](unsigned i) { connect(i); });
     write_all();
     if (!stopped_) {
         arm_timer();
@@ -222,7 +223,7 @@ void driver::on_credentials(credentials_request& answered)
         on_link_down(node, answered.failure());
         return;
     }
-    if (core_.on_credentials(now(), node, answered.given())) {
+    if (core_.network().on_credentials(now(), node, answered.given())) {
         try {
             make_link(node);
         } catch (const std::exception& e) {
@@ -241,7 +242,7 @@ void driver::make_link(unsigned node)
     if (!p.addresses) {
         p.addresses = std::make_shared<known_addresses>();
     }
-    if (core_.take_was_useful(node)) {
+    if (core_.network().take_was_useful(node)) {
         p.addresses->note_use();
     }
     const link_setup setup{executor_, this, node, &to, p.addresses};
@@ -255,17 +256,17 @@ void driver::make_link(unsigned node)
 
 void driver::write_all()
 {
-    each(core_.take_written(), [this](unsigned i) { write(i); });
+    each(core_.network().take_written(), [this](unsigned i) { write(i); });
 }
 
 void driver::write(unsigned node)
 {
     link* l = peers_[node].connection.get();
-    if (l == nullptr || l->is_writing() || !core_.has_output(node)) {
+    if (l == nullptr || l->is_writing() || !core_.network().has_output(node)) {
         return;
     }
     try {
-        l->write(std::exchange(core_.take_output(node), {}));
+        l->write(std::exchange(core_.network().take_output(node), {}));
     } catch (const std::exception& e) {
         on_link_down(node, e.what());
     }
@@ -284,18 +285,18 @@ void driver::close_link(unsigned node) noexcept
 /// Closes the links that the core has given up, at once, so that they report no more events.
 void driver::close_given_up() noexcept
 {
-    each(core_.take_to_close(), [this](unsigned i) { close_link(i); });
+    each(core_.network().take_to_close(), [this](unsigned i) { close_link(i); });
 }
 
 /// A server that can't be used may have others under its name.
 void driver::note_addresses(unsigned node) noexcept
 {
-    core_.note_other_addresses(node, peers_[node].addresses->has_untried());
+    core_.network().note_other_addresses(node, peers_[node].addresses->has_untried());
 }
 
 void driver::on_link_handshaking(unsigned node)
 {
-    core_.on_tls_handshake(node);
+    core_.network().on_tls_handshake(node);
     note_addresses(node);
 }
 
@@ -303,7 +304,7 @@ void driver::on_link_up(unsigned node)
 {
     const auto self = shared_from_this();
     note_addresses(node);
-    core_.on_connected(now(), node);
+    core_.network().on_connected(now(), node);
     close_given_up();
     want_turn();
 }
@@ -311,14 +312,14 @@ void driver::on_link_up(unsigned node)
 void driver::on_link_bytes(unsigned node, std::string_view bytes)
 {
     const auto self = shared_from_this();
-    core_.on_bytes(now(), node, bytes);
+    core_.network().on_bytes(now(), node, bytes);
     close_given_up();
     want_turn();
 }
 
 void driver::on_link_written(unsigned node, std::string&& used)
 {
-    core_.on_written(node, std::move(used));
+    core_.network().on_written(node, std::move(used));
     write(node);
 }
 
@@ -327,7 +328,7 @@ void driver::on_link_down(unsigned node, std::string_view reason)
     const auto self = shared_from_this();
     // A pending write must not keep the connection open.
     close_link(node);
-    core_.on_closed(now(), node, reason);
+    core_.network().on_closed(now(), node, reason);
     want_turn();
 }
 
@@ -344,7 +345,7 @@ void driver::arm_timer()
 {
     const instant at = now();
     instant next = core_.next_deadline();
-    if (core_.looks_after_leases() || core_.operations() > 0 || closing_) {
+    if (core_.looks_after_leases() || core_.operations().size() > 0 || closing_) {
         next = std::min(next, at + longest_alarm);
     }
     if (closing_ && !stopped_) {

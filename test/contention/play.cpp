@@ -188,19 +188,20 @@ void play::pump(unsigned client)
 {
     contender& c = *clients_[client];
     take_finished(client);
-    for (core::node_mask dialled = c.core.take_to_connect(); dialled != 0; dialled &= dialled - 1) {
+    for (core::node_mask dialled = c.core.network().take_to_connect(); dialled != 0;
+         dialled &= dialled - 1) {
         const auto node = static_cast<unsigned>(std::countr_zero(dialled));
         at(now() + way(client), [this, client, node] {
-            clients_[client]->core.on_connected(now(), node);
+            clients_[client]->core.network().on_connected(now(), node);
             pump(client);
         });
     }
-    (void)c.core.take_written();
+    (void)c.core.network().take_written();
     for (unsigned i = 0; i < plan_.nodes; ++i) {
-        while (c.core.has_output(i)) {
+        while (c.core.network().has_output(i)) {
             std::string bytes;
-            bytes.swap(c.core.take_output(i));
-            c.core.on_written(i);
+            bytes.swap(c.core.network().take_output(i));
+            c.core.network().on_written(i);
             send(client, i, std::move(bytes));
         }
     }
@@ -261,7 +262,7 @@ void play::answer(unsigned client, unsigned node, std::string bytes, instant whe
     link& l = clients_[client]->links[node];
     l.last_down = std::max(l.last_down, when + way(client));
     at(l.last_down, [this, client, node, bytes = std::move(bytes)] {
-        clients_[client]->core.on_bytes(now(), node, bytes);
+        clients_[client]->core.network().on_bytes(now(), node, bytes);
         pump(client);
     });
 }
@@ -269,7 +270,7 @@ void play::answer(unsigned client, unsigned node, std::string bytes, instant whe
 void play::begin(worker& w)
 {
     w.wanted = now();
-    core::coordinator& c = clients_[w.client]->core;
+    core::operations& c = clients_[w.client]->core.operations();
     const acquire_options o{.ttl = std::chrono::minutes{10}, .timeout = deadline};
     core::operation& op =
         w.wants == 3 ? c.acquire(now(), both_, o) : c.acquire(now(), resources[w.wants - 1], o);
@@ -281,8 +282,8 @@ void play::give_back(worker& w)
 {
     had_ &= ~w.wants;
     free_since_ = now();
-    core::operation& op =
-        clients_[w.client]->core.release(now(), *std::exchange(w.held, nullptr), nullptr);
+    core::operation& op = clients_[w.client]->core.operations().release(
+        now(), *std::exchange(w.held, nullptr), nullptr);
     op.user = &w;
     pump(w.client);
 }
@@ -291,7 +292,7 @@ void play::take_finished(unsigned client)
 {
     core::coordinator& c = clients_[client]->core;
     c.look_after(now());
-    while (core::operation* op = c.take_finished(now())) {
+    while (core::operation* op = c.operations().take_finished(now())) {
         worker& w = *static_cast<worker*>(op->user);
         if (op->what == core::operation::kind::release) {
             if (plan_.span > nanos{} && goes_on_ && client > 0) {
@@ -302,7 +303,7 @@ void play::take_finished(unsigned client)
         } else {
             on_granted(w, *op->subject);
         }
-        c.recycle(*op);
+        c.operations().recycle(*op);
     }
 }
 
@@ -338,7 +339,7 @@ void play::on_granted(worker& w, core::lease& l)
 outcome play::run()
 {
     for (unsigned i = 0; i < clients_.size(); ++i) {
-        clients_[i]->core.start(now());
+        clients_[i]->core.network().start(now());
         pump(i);
     }
     run_until([this] {
@@ -426,13 +427,13 @@ void play::end()
     goes_on_ = false;
     for (auto& c : clients_) {
         c->core.stop(now());
-        while (core::operation* op = c->core.take_finished(now())) {
-            c->core.recycle(*op);
+        while (core::operation* op = c->core.operations().take_finished(now())) {
+            c->core.operations().recycle(*op);
         }
     }
     for (worker& w : workers_) {
         if (w.held != nullptr) {
-            clients_[w.client]->core.let_go(now(), *std::exchange(w.held, nullptr));
+            clients_[w.client]->core.operations().let_go(now(), *std::exchange(w.held, nullptr));
         }
     }
 }

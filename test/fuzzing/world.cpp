@@ -89,7 +89,7 @@ void world::start()
 {
     if (!started_ && !closed_) {
         started_ = true;
-        core_.start(now_);
+        core_.network().start(now_);
     }
     settle();
 }
@@ -112,7 +112,7 @@ void world::accept(unsigned node)
     p.master.forget(p.speaks);
     p.speaks = {};
     p.cutter = std::make_unique<resp::reader>();
-    core_.on_connected(now_, node);
+    core_.network().on_connected(now_, node);
 }
 
 void world::hang_up(unsigned node)
@@ -120,7 +120,7 @@ void world::hang_up(unsigned node)
     peer& p = *peers_[node];
     if (p.connected || p.dialled) {
         forget_connection(node);
-        core_.on_closed(now_, node, "closed by the node");
+        core_.network().on_closed(now_, node, "closed by the node");
         settle();
     }
 }
@@ -161,7 +161,7 @@ void world::deliver(unsigned node, std::string_view bytes)
     // In a separate block, so that a sanitizer sees reads past the end.
     const std::vector<char> block(bytes.begin(), bytes.end());
     const std::string_view chunk(block.data(), block.size());
-    core_.on_bytes(now_, node, chunk);
+    core_.network().on_bytes(now_, node, chunk);
     p.cutter->feed(chunk);
     resp::reply r;
     while (p.cutter->next(r) == resp::read_status::ready) {
@@ -177,14 +177,14 @@ void world::deliver(unsigned node, std::string_view bytes)
 void world::collect(unsigned node)
 {
     peer& p = *peers_[node];
-    while (!p.writing && core_.has_output(node)) {
+    while (!p.writing && core_.network().has_output(node)) {
         require(p.connected, "nothing is written without a connection");
         std::string bytes;
-        bytes.swap(core_.take_output(node));
+        bytes.swap(core_.network().take_output(node));
         p.writing = p.slow;
         p.odd = p.odd || p.slow;
         if (!p.slow) {
-            core_.on_written(node);
+            core_.network().on_written(node);
         }
         for (words& w : parse_commands(bytes)) {
             p.asked.push_back({std::move(w), now_});
@@ -338,7 +338,7 @@ void world::take_written(unsigned node)
 {
     peer& p = *peers_[node];
     if (std::exchange(p.writing, false)) {
-        core_.on_written(node);
+        core_.network().on_written(node);
         collect(node);
         match(node);
     }
@@ -350,10 +350,10 @@ void world::take_written(unsigned node)
 void world::settle()
 {
     for (bool again = true; again;) {
-        again = core_.finished() > 0 || core_.news() > 0;
-        const node_mask given_up = core_.take_to_close();
-        const node_mask wanted = core_.take_to_connect();
-        (void)core_.take_written();
+        again = core_.operations().finished() > 0 || core_.news() > 0;
+        const node_mask given_up = core_.network().take_to_close();
+        const node_mask wanted = core_.network().take_to_connect();
+        (void)core_.network().take_written();
         for (unsigned i = 0; i < nodes(); ++i) {
             peer& p = *peers_[i];
             if ((given_up & bit(i)) != 0) {
@@ -370,7 +370,7 @@ void world::settle()
         }
         take_finished();
         for (unsigned i = 0; i < nodes(); ++i) {
-            const bool has_more = core_.has_output(i) && !peers_[i]->writing;
+            const bool has_more = core_.network().has_output(i) && !peers_[i]->writing;
             again = serve(i) || has_more || again;
         }
     }
@@ -465,7 +465,7 @@ void world::heal()
     }
     advance(settings_.connect_timeout + settings_.stall_timeout +
             2 * settings_.reconnect_backoff_max);
-    require(core_.is_quiet(), "what is owed to nodes that work is given to them");
+    require(core_.network().is_quiet(), "what is owed to nodes that work is given to them");
     require(!started_ || core_.snapshot().nodes_ready == nodes(), "nodes that work are found");
     check_given_back();
 }

@@ -42,9 +42,9 @@ void world::acquire(const names& resources, acquire_options o, whose owner)
     begin(std::move(as), base::deadline_span(o.timeout),
           [&](redlock::report* r) -> core::operation& {
               o.report = r;
-              return resources.size() == 1
-                         ? core_.acquire(now_, resources.front(), o)
-                         : core_.acquire(now_, std::make_shared<const names>(resources), o);
+              return resources.size() == 1 ? core_.operations().acquire(now_, resources.front(), o)
+                                           : core_.operations().acquire(
+                                                 now_, std::make_shared<const names>(resources), o);
           });
 }
 
@@ -78,8 +78,9 @@ void world::begin_adopt(const names& resources, std::string_view token, millisec
     begin(std::move(as), nanos{}, [&](redlock::report* r) -> core::operation& {
         const auto owner = *base::owner_token::parse(token);
         return resources.size() == 1
-                   ? core_.adopt(now_, resources.front(), owner, ttl, r)
-                   : core_.adopt(now_, std::make_shared<const names>(resources), owner, ttl, r);
+                   ? core_.operations().adopt(now_, resources.front(), owner, ttl, r)
+                   : core_.operations().adopt(now_, std::make_shared<const names>(resources), owner,
+                                              ttl, r);
     });
 }
 
@@ -124,8 +125,9 @@ void world::extend(std::size_t held, milliseconds ttl)
     as.hold = &l;
     as.token = l.token.view();
     as.ttl = ttl;
-    begin(std::move(as), nanos{},
-          [&](redlock::report* r) -> core::operation& { return core_.extend(now_, l, ttl, r); });
+    begin(std::move(as), nanos{}, [&](redlock::report* r) -> core::operation& {
+        return core_.operations().extend(now_, l, ttl, r);
+    });
 }
 
 void world::release(std::size_t held)
@@ -139,14 +141,15 @@ void world::release(std::size_t held)
     as.token = l->token.view();
     as.is_nested = is_held_besides(*l);
     as.is_left = l->root().left;
-    begin(std::move(as), nanos{},
-          [&](redlock::report* r) -> core::operation& { return core_.release(now_, *l, r); });
+    begin(std::move(as), nanos{}, [&](redlock::report* r) -> core::operation& {
+        return core_.operations().release(now_, *l, r);
+    });
 }
 
 void world::drop(std::size_t held)
 {
     if (core::lease* const l = take_held(held)) {
-        core_.drop(now_, *l);
+        core_.operations().drop(now_, *l);
         settle();
     }
 }
@@ -162,7 +165,7 @@ void world::hand_over(std::size_t held)
             left_.emplace(root.token.view());
         }
         may_leave_keys_ = true;
-        core_.let_go(now_, *l);
+        core_.operations().let_go(now_, *l);
         for (const core::lease* other : held_) {
             require(!other->root().left || other->root().valid_until() == instant{},
                     "what was handed over is owned no more");
@@ -182,8 +185,9 @@ void world::wait_lost(std::size_t held)
     as.lock = &l.root();
     as.hold = &l;
     as.token = l.token.view();
-    begin(std::move(as), nanos{},
-          [&](redlock::report*) -> core::operation& { return core_.wait_lost(now_, l); });
+    begin(std::move(as), nanos{}, [&](redlock::report*) -> core::operation& {
+        return core_.operations().wait_lost(now_, l);
+    });
 }
 
 void world::inspect(std::string_view resource)
@@ -194,7 +198,7 @@ void world::inspect(std::string_view resource)
     caller as;
     as.what = kind::inspect;
     begin(std::move(as), nanos{}, [&](redlock::report* r) -> core::operation& {
-        return core_.inspect(now_, resource, {.report = r});
+        return core_.operations().inspect(now_, resource, {.report = r});
     });
 }
 
@@ -202,7 +206,7 @@ void world::cancel(std::size_t nth)
 {
     for (caller& c : callers_) {
         if (!c.done() && nth-- == 0) {
-            core_.cancel(now_, *c.op);
+            core_.operations().cancel(now_, *c.op);
             settle();
             require(c.done(), "what is cancelled completes at once");
             return;

@@ -15,7 +15,7 @@ void world::take_finished()
 {
     note_validity();
     tell_losses();
-    while (core::operation* op = core_.take_finished(now_)) {
+    while (core::operation* op = core_.operations().take_finished(now_)) {
         caller& c = *static_cast<caller*>(op->user);
         require(++c.completions == 1, "an operation ends once");
         if (c.what != kind::wait_lost) {
@@ -23,7 +23,7 @@ void world::take_finished()
         }
         conclude(c, *op);
         c.op = nullptr;
-        core_.recycle(*op);
+        core_.operations().recycle(*op);
     }
 }
 

@@ -144,7 +144,7 @@ void client::begin()
     turn_wanted_ = false;
     w_.checks.on_birth(index_);
     w_.say("c", index_, ": begins");
-    core_->start(local_now());
+    core_->network().start(local_now());
     app_->begin();
     want_turn();
 }
@@ -220,12 +220,12 @@ void client::destroy(nanos away)
 void client::break_off(nanos away)
 {
     close_given_up();
-    const core::node_mask written = core_->take_written();
+    const core::node_mask written = core_->network().take_written();
     each(written, [this](unsigned n) { write(n); });
     broken_off_ = true;
     core_->stop(local_now());
     deliver();
-    if (!calls_.empty() || core_->operations() != 0) {
+    if (!calls_.empty() || core_->operations().size() != 0) {
         w_.checks.condemn("c" + std::to_string(index_) + ": ended with an operation in flight");
     }
     close_given_up();
@@ -277,7 +277,7 @@ void client::on_dialled(link& l)
             return;
         }
         w_.checks.mend(index_, l.node);
-        core_->on_connected(local_now(), l.node);
+        core_->network().on_connected(local_now(), l.node);
         close_given_up();
         want_turn();
     });
@@ -296,13 +296,13 @@ void client::on_bytes(link& l, std::string_view bytes, instant proof)
             connections_[l.node].greeted = w_.now();
         }
         said.erase(0, said.size() - std::min<std::size_t>(said.size(), 7));
-        core_->on_bytes(local_now(), l.node, text);
+        core_->network().on_bytes(local_now(), l.node, text);
         note_validity();
         w_.checks.on_proof(index_, l.node, proof);
         w_.checks.on_votes(l, text.size());
         close_given_up();
         want_turn();
-        if (core_->finished() > 0 && w_.faults.happens(fault::client_pause)) {
+        if (core_->operations().finished() > 0 && w_.faults.happens(fault::client_pause)) {
             stop_at_a_verdict();
         }
     });
@@ -335,7 +335,7 @@ void client::on_closed(link& l)
         w_.net.close_by_client(l);
         connections_[l.node] = {};
         w_.checks.upset(index_, l.node, w_.now());
-        core_->on_closed(local_now(), l.node, "closed");
+        core_->network().on_closed(local_now(), l.node, "closed");
         want_turn();
     });
 }
@@ -384,7 +384,7 @@ void client::on_written(link& l)
         connection& c = connections_[l.node];
         if (c.of == &l) {
             c.writing = false;
-            core_->on_written(l.node);
+            core_->network().on_written(l.node);
             write(l.node);
         }
     });
@@ -405,7 +405,7 @@ void client::cancel(std::uint64_t serial)
             w_.say("c", index_, ": cancels operation ", serial);
             c.cancelled = true;
             c.due = local_now();
-            core_->cancel(local_now(), *c.op);
+            core_->operations().cancel(local_now(), *c.op);
             want_turn();
             return;
         }
@@ -446,14 +446,14 @@ void client::deliver()
 {
     tell_losses();
     note_holds();
-    for (std::size_t n = core_->finished(); n > 0; --n) {
-        core::operation* const op = core_->take_finished(local_now());
+    for (std::size_t n = core_->operations().finished(); n > 0; --n) {
+        core::operation* const op = core_->operations().take_finished(local_now());
         if (op == nullptr) {
             break;
         }
         complete(*op);
     }
-    if (core_->finished() > 0) {
+    if (core_->operations().finished() > 0) {
         want_turn();
     }
 }
@@ -480,7 +480,7 @@ void client::complete(core::operation& op)
     const bool gives =
         c.what == core::operation::kind::acquire || c.what == core::operation::kind::adopt;
     const ending e{op.error, op.released, op.inspection, gives && !op.error ? op.subject : nullptr};
-    core_->recycle(op);
+    core_->operations().recycle(op);
     w_.say("c", index_, " task ", c.task, ": operation ", c.serial, " on ", c.resource,
            " ends: ", e.error ? e.error.message() : "success");
     w_.mix(static_cast<std::uint64_t>(e.error.value()) + 1);
@@ -575,21 +575,21 @@ void client::flush()
 {
     note_tokens();
     note_holds();
-    if (closing_ && (core_->is_quiet() || local_now() >= closing_->by)) {
-        if (core_->is_quiet()) {
+    if (closing_ && (core_->network().is_quiet() || local_now() >= closing_->by)) {
+        if (core_->network().is_quiet()) {
             w_.checks.nothing_left_of(index_, closing_->began);
         }
         break_off(closing_->away);
         return;
     }
     close_given_up();
-    const core::node_mask wanted = core_->take_to_connect();
+    const core::node_mask wanted = core_->network().take_to_connect();
     each(wanted, [this](unsigned n) {
         connections_[n] = {};
         connections_[n].of = &w_.net.dial(index_, generation_, n);
         connections_[n].greeted = w_.now();
     });
-    const core::node_mask written = core_->take_written();
+    const core::node_mask written = core_->network().take_written();
     each(written, [this](unsigned n) { write(n); });
     arm_timer();
 }
@@ -597,11 +597,11 @@ void client::flush()
 void client::write(unsigned node)
 {
     connection& c = connections_[node];
-    if (c.of == nullptr || c.writing || !core_->has_output(node)) {
+    if (c.of == nullptr || c.writing || !core_->network().has_output(node)) {
         return;
     }
     std::string bytes;
-    bytes.swap(core_->take_output(node));
+    bytes.swap(core_->network().take_output(node));
     c.writing = true;
     nanos takes = random_.between(1us, 50us);
     if (w_.faults.happens(fault::slow_write)) {
@@ -614,7 +614,7 @@ void client::write(unsigned node)
 
 void client::close_given_up()
 {
-    const core::node_mask given_up = core_->take_to_close();
+    const core::node_mask given_up = core_->network().take_to_close();
     each(given_up, [this](unsigned n) {
         if (link* l = std::exchange(connections_[n].of, nullptr)) {
             w_.say("c", index_, " n", n, ": gives the connection up");
@@ -661,7 +661,7 @@ bool client::has_room_for(core::operation::kind what) const
                c.what == kind::inspect;
     };
     const auto busy = static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), counts));
-    const bool has = core_->has_room_for(what);
+    const bool has = core_->operations().has_room_for(what);
     if (has != (busy < settings_->max_in_flight)) {
         w_.checks.condemn("c" + std::to_string(index_) + ": has " + (has ? "room" : "no room") +
                           " for one more, with " + std::to_string(busy) + " in flight");
@@ -689,7 +689,7 @@ void client::check_bounds() const
     for (unsigned n = 0; n < nodes; ++n) {
         const bool may_greet = w_.now() < connections_[n].greeted + until_greeted;
         const std::string what = "bytes for n" + std::to_string(n);
-        most(what.c_str(), core_->buffered_bytes(n),
+        most(what.c_str(), core_->network().buffered_bytes(n),
              settings_->max_buffered_bytes + beyond + (may_greet ? longest_greeting : 0));
     }
     // Each further hold has its own record. Its lock may have no other user left.
@@ -735,8 +735,8 @@ call& client::acquire(unsigned task, const std::string& resource, const acquire_
         in_lines() >= s.max_waiters || in_lines(resource) >= s.max_waiters_per_resource;
     call& c =
         start(core::operation::kind::acquire, task, resource, o.timeout, [&]() -> core::operation& {
-            return names->size() > 1 ? core_->acquire(local_now(), names, o)
-                                     : core_->acquire(local_now(), resource, o);
+            return names->size() > 1 ? core_->operations().acquire(local_now(), names, o)
+                                     : core_->operations().acquire(local_now(), resource, o);
         });
     c.most_attempts = o.max_attempts;
     c.ttl = o.ttl;
@@ -761,8 +761,9 @@ call& client::adopt(unsigned task, const std::string& resource, const base::owne
     w_.checks.allow_ttl(owner.view(), ttl);
     const auto names = std::make_shared<const std::vector<std::string>>(parts_of(resource));
     call& c = start(core::operation::kind::adopt, task, resource, {}, [&]() -> core::operation& {
-        return names->size() > 1 ? core_->adopt(local_now(), names, owner, ttl, nullptr)
-                                 : core_->adopt(local_now(), resource, owner, ttl, nullptr);
+        return names->size() > 1
+                   ? core_->operations().adopt(local_now(), names, owner, ttl, nullptr)
+                   : core_->operations().adopt(local_now(), resource, owner, ttl, nullptr);
     });
     c.token = owner.view();
     c.had_by = w_.checks.holders(resource, c.token, w_.now());
@@ -772,9 +773,10 @@ call& client::adopt(unsigned task, const std::string& resource, const base::owne
 call& client::extend(unsigned task, core::lease& l, milliseconds ttl, instant believed_until)
 {
     w_.checks.allow_ttl(l.token.view(), ttl);
-    call& c =
-        start(core::operation::kind::extend, task, joined(l.root().resources()), {},
-              [&]() -> core::operation& { return core_->extend(local_now(), l, ttl, nullptr); });
+    call& c = start(core::operation::kind::extend, task, joined(l.root().resources()), {},
+                    [&]() -> core::operation& {
+                        return core_->operations().extend(local_now(), l, ttl, nullptr);
+                    });
     c.lease = &l;
     c.token = l.token.view();
     c.had_by = w_.checks.holders(c.resource, c.token, w_.now());
@@ -787,8 +789,9 @@ call& client::release(unsigned task, core::lease& l, instant believed_until)
     const std::string token(l.token.view());
     const std::string resource = joined(l.root().resources());
     const bool is_nested = is_held_besides(l);
-    call& c = start(core::operation::kind::release, task, resource, {},
-                    [&]() -> core::operation& { return core_->release(local_now(), l, nullptr); });
+    call& c = start(core::operation::kind::release, task, resource, {}, [&]() -> core::operation& {
+        return core_->operations().release(local_now(), l, nullptr);
+    });
     c.token = token;
     c.believed_until = believed_until;
     c.is_nested = is_nested;
@@ -798,14 +801,16 @@ call& client::release(unsigned task, core::lease& l, instant believed_until)
 
 call& client::inspect(unsigned task, const std::string& resource)
 {
-    return start(core::operation::kind::inspect, task, resource, {},
-                 [&]() -> core::operation& { return core_->inspect(local_now(), resource, {}); });
+    return start(core::operation::kind::inspect, task, resource, {}, [&]() -> core::operation& {
+        return core_->operations().inspect(local_now(), resource, {});
+    });
 }
 
 call& client::wait_lost(unsigned task, core::lease& l, bool is_kept)
 {
-    call& c = start(core::operation::kind::wait_lost, task, joined(l.resources()), {},
-                    [&]() -> core::operation& { return core_->wait_lost(local_now(), l); });
+    call& c =
+        start(core::operation::kind::wait_lost, task, joined(l.resources()), {},
+              [&]() -> core::operation& { return core_->operations().wait_lost(local_now(), l); });
     c.lease = &l.root();
     c.token = l.token.view();
     c.ttl = c.lease->ttl;
@@ -819,13 +824,13 @@ void client::drop(core::lease& l)
     if (!is_held_besides(l)) {
         w_.checks.on_given_back(index_, joined(l.root().resources()), l.token.view(), w_.now());
     }
-    core_->drop(local_now(), l);
+    core_->operations().drop(local_now(), l);
     want_turn();
 }
 
 void client::let_go(core::lease& l)
 {
-    core_->let_go(local_now(), l);
+    core_->operations().let_go(local_now(), l);
     want_turn();
 }
 

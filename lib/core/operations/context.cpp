@@ -1,5 +1,6 @@
 #include "core/operations/context.hpp"
 
+#include "core/operations/flows.hpp"
 #include "core/quorum/reports.hpp"
 
 #include <utility>
@@ -54,6 +55,20 @@ void operation_context::give_up(operation& op) noexcept
         clear_report(op);  // or nobody may be there any more whose it is
     }
     finish(op, op.cancelled);
+}
+
+void operation_context::run() noexcept
+{
+    do {
+        while (operation* op = scheduler.next_ready()) {
+            if (op->frame) {
+                scheduler.cancel_timer(*op);  // whatever woke it
+                std::exchange(op->frame, nullptr).resume();
+            } else {
+                start_acquire(*this, *op);
+            }
+        }
+    } while (renewals.renew_due());
 }
 
 void operation_context::recycle(operation& op) noexcept

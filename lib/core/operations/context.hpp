@@ -48,6 +48,8 @@ struct operation_context {
     void finish(operation& op, error_code ec) noexcept;
     /// Ends a cancelled operation.
     void give_up(operation& op) noexcept;
+    /// Lets operations go on and due renewals begin, until each of them waits.
+    void run() noexcept;
     /// The operation will not be used any more.
     void recycle(operation& op) noexcept;
 };

@@ -137,12 +137,12 @@ TEST_CASE("a node that comes back gets its pending release first", "[core]")
     (void)w.release(l);
     CHECK(w.peers[1]->master.keys(w.now) == 1);
     CHECK(w.core->snapshot().pending_releases == 1);
-    CHECK_FALSE(w.core->is_quiet());
+    CHECK_FALSE(w.core->network().is_quiet());
     w.bring_back(1);
     w.advance(2s);
     CHECK(w.keys() == 0);
     CHECK(w.is_idle());
-    CHECK(w.core->is_quiet());
+    CHECK(w.core->network().is_quiet());
 }
 
 TEST_CASE("a client forgets the pending release of an absent node once the key has expired",
@@ -156,7 +156,7 @@ TEST_CASE("a client forgets the pending release of an absent node once the key h
     w.advance(8s);
     CHECK(w.core->snapshot().pending_releases == 0);
     CHECK(w.core->snapshot().leases == 0);
-    CHECK(w.core->is_quiet());
+    CHECK(w.core->network().is_quiet());
 }
 
 TEST_CASE("a client sends no release to a node that never got the SET", "[core]")
@@ -218,7 +218,7 @@ TEST_CASE("a pending release of an adopted key outlasts the ttl of the adopt", "
     running_world w;
     core::lease& first = w.lock("r", {.ttl = 1h});
     const base::owner_token token = first.token;
-    w.core->let_go(w.now, first);
+    w.core->operations().let_go(w.now, first);
     call& adopted = w.adopt("r", token, 1s);
     REQUIRE(adopted.held != nullptr);
     w.lose(2);
@@ -509,15 +509,15 @@ TEST_CASE("a close sends the releases that found no room in the buffer before", 
         held.push_back(&w.lock(name + std::to_string(i)));
     }
     for (core::lease* l : held) {
-        w.core->drop(w.now, *l);  // without a write in between
+        w.core->operations().drop(w.now, *l);  // without a write in between
     }
     CHECK(w.core->snapshot().pending_releases > 0);
     CHECK(w.core->snapshot().buffered_bytes < 1024 * 1024 + 2 * name.size());
     w.core->close(w.now);
-    CHECK_FALSE(w.core->is_quiet());
+    CHECK_FALSE(w.core->network().is_quiet());
     w.settle();
     CHECK(w.keys() == 0);
-    CHECK(w.core->is_quiet());
+    CHECK(w.core->network().is_quiet());
 }
 
 TEST_CASE("bytes of an unfinished write count as buffered", "[core]")
@@ -533,22 +533,23 @@ TEST_CASE("bytes of an unfinished write count as buffered", "[core]")
     std::size_t stalled = 0;
     std::size_t taken = 0;
     for (int i = 0; i < 60; ++i) {
-        begun.push_back(&core->acquire(w.now, name + std::to_string(i), {.timeout = 0ms}));
+        begun.push_back(
+            &core->operations().acquire(w.now, name + std::to_string(i), {.timeout = 0ms}));
         begun.back()->user = nullptr;
-        stalled += core->finished() > 0 ? 1u : 0u;
-        if (core->has_output(0) && i == 5) {
+        stalled += core->operations().finished() > 0 ? 1u : 0u;
+        if (core->network().has_output(0) && i == 5) {
             // on their way but not yet written
-            taken = std::exchange(core->take_output(0), {}).size();
+            taken = std::exchange(core->network().take_output(0), {}).size();
         }
     }
     // A full buffer counts as stalled.
     CHECK(stalled > 40);
     const std::size_t buffered = core->snapshot().buffered_bytes;
     CHECK(buffered < 1024 * 1024 + 2 * name.size());
-    core->on_written(0);
+    core->network().on_written(0);
     CHECK(core->snapshot().buffered_bytes == buffered - taken);
-    while (core::operation* op = core->take_finished(w.now)) {
-        core->recycle(*op);
+    while (core::operation* op = core->operations().take_finished(w.now)) {
+        core->operations().recycle(*op);
     }
 }
 
@@ -574,7 +575,7 @@ TEST_CASE("a command that a node did not execute is sent again or becomes a pend
     REQUIRE(core.snapshot().unanswered == 41);
     REQUIRE(core.snapshot().buffered_bytes == 0);
     for (int i = 0; i < 41; ++i) {
-        core.on_bytes(w.now, 0, "-NOSCRIPT No matching script.\r\n");
+        core.network().on_bytes(w.now, 0, "-NOSCRIPT No matching script.\r\n");
     }
     CHECK(core.snapshot().buffered_bytes < 1024 * 1024 + 2 * name.size());
     CHECK(core.snapshot().pending_releases > 20);
@@ -599,17 +600,18 @@ TEST_CASE("a pending release goes out after all answers although a write is unfi
     core::coordinator& core = *w.core;
     w.settings.max_buffered_bytes = 50'000;  // less than one write may have
     call dummy;
-    core::operation& begun = core.acquire(w.now, std::string(60'000, 'x'), {.max_attempts = 1});
+    core::operation& begun =
+        core.operations().acquire(w.now, std::string(60'000, 'x'), {.max_attempts = 1});
     begun.user = &dummy;
-    core.take_output(0).clear();
-    core.cancel(w.now, begun);  // the buffer has no room for the release
+    core.network().take_output(0).clear();
+    core.operations().cancel(w.now, begun);  // the buffer has no room for the release
     REQUIRE(core.snapshot().pending_releases == 1);
-    CHECK_FALSE(core.has_output(0));
-    core.on_bytes(w.now, 0, ok);
+    CHECK_FALSE(core.network().has_output(0));
+    core.network().on_bytes(w.now, 0, ok);
     CHECK(core.snapshot().pending_releases == 0);
-    CHECK(core.has_output(0));
-    while (core::operation* op = core.take_finished(w.now)) {
-        core.recycle(*op);
+    CHECK(core.network().has_output(0));
+    while (core::operation* op = core.operations().take_finished(w.now)) {
+        core.operations().recycle(*op);
     }
 }
 

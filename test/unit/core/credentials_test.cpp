@@ -29,7 +29,7 @@ base::login given(std::string user, std::string_view password = given_password)
 
 /// A core and the commands that it sends to its one node.
 struct one_node {
-    one_node() { core.start(now); }
+    one_node() { core.network().start(now); }
 
     base::settings s = [] {
         config c = with_provider();
@@ -96,12 +96,12 @@ TEST_CASE("a connection has all of connect_timeout after its credentials", "[cor
     one_node w;
     const nanos timeout = w.s.connect_timeout;
     w.now += timeout - 1ns;
-    REQUIRE(w.core.on_credentials(w.now, 0, given("app")));
+    REQUIRE(w.core.network().on_credentials(w.now, 0, given("app")));
     CHECK(w.core.next_deadline() == w.now + timeout);
     w.core.on_time(w.now + timeout - 1ns);
-    CHECK(w.core.take_to_close() == 0);
+    CHECK(w.core.network().take_to_close() == 0);
     w.core.on_time(w.now + timeout);
-    CHECK(w.core.take_to_close() == 1);
+    CHECK(w.core.network().take_to_close() == 1);
 }
 
 TEST_CASE("credentials count once for the attempt that asked for them", "[core][credentials]")
@@ -109,21 +109,21 @@ TEST_CASE("credentials count once for the attempt that asked for them", "[core][
     one_node w;
     SECTION("not if the provider gives them twice")
     {
-        REQUIRE(w.core.on_credentials(w.now, 0, given("app")));
-        CHECK_FALSE(w.core.on_credentials(w.now, 0, given("another")));
-        w.core.on_connected(w.now, 0);
-        CHECK(w.core.take_output(0).find("another") == std::string::npos);
+        REQUIRE(w.core.network().on_credentials(w.now, 0, given("app")));
+        CHECK_FALSE(w.core.network().on_credentials(w.now, 0, given("another")));
+        w.core.network().on_connected(w.now, 0);
+        CHECK(w.core.network().take_output(0).find("another") == std::string::npos);
     }
     SECTION("not after the attempt has ended")
     {
         w.now += w.s.connect_timeout;
         w.core.on_time(w.now);
-        CHECK_FALSE(w.core.on_credentials(w.now, 0, given("app")));
+        CHECK_FALSE(w.core.network().on_credentials(w.now, 0, given("app")));
     }
     SECTION("not after the client has ended")
     {
         w.core.stop(w.now);
-        CHECK_FALSE(w.core.on_credentials(w.now, 0, given("app")));
+        CHECK_FALSE(w.core.network().on_credentials(w.now, 0, given("app")));
     }
 }
 
@@ -150,11 +150,11 @@ TEST_CASE("a lost connection wipes a given password that was not yet written",
           "[core][credentials]")
 {
     one_node w;
-    REQUIRE(w.core.on_credentials(w.now, 0, given("app")));
-    w.core.on_connected(w.now, 0);
-    const std::string& out = w.core.take_output(0);
+    REQUIRE(w.core.network().on_credentials(w.now, 0, given("app")));
+    w.core.network().on_connected(w.now, 0);
+    const std::string& out = w.core.network().take_output(0);
     const std::string_view bytes = out;
     REQUIRE(bytes.find(given_password) != bytes.npos);
-    w.core.on_closed(w.now, 0, "closed by the node");
+    w.core.network().on_closed(w.now, 0, "closed by the node");
     CHECK(bytes.find_first_not_of('\0') == bytes.npos);
 }

@@ -224,12 +224,12 @@ TEST_CASE("a lost connection wipes a password that was not yet written", "[core]
     const instant now = instant{} + 1000s;
     virtual_date date{now};
     core::coordinator core(s, random, date);
-    core.start(now);
-    core.on_connected(now, 0);
-    const std::string& out = core.take_output(0);
+    core.network().start(now);
+    core.network().on_connected(now, 0);
+    const std::string& out = core.network().take_output(0);
     const std::string_view bytes = out;
     REQUIRE(bytes.find(secret) != bytes.npos);
-    core.on_closed(now, 0, "closed by the node");
+    core.network().on_closed(now, 0, "closed by the node");
     CHECK(out.empty());
     CHECK(bytes.find_first_not_of('\0') == bytes.npos);
 }
@@ -653,15 +653,15 @@ TEST_CASE("a client treats a connection that echoes its own bytes as one to no n
     const instant now = instant{} + 1000s;
     virtual_date date{now};
     core::coordinator core(s, random, date);
-    core.start(now);
-    core.on_connected(now, 0);
-    for (unsigned i = 0; i < 10 && core.has_output(0); ++i) {
-        const std::string echo = core.take_output(0);
-        core.on_written(0);
-        core.on_bytes(now, 0, echo);
+    core.network().start(now);
+    core.network().on_connected(now, 0);
+    for (unsigned i = 0; i < 10 && core.network().has_output(0); ++i) {
+        const std::string echo = core.network().take_output(0);
+        core.network().on_written(0);
+        core.network().on_bytes(now, 0, echo);
     }
     CHECK(core.snapshot().nodes_ready == 0);
-    CHECK(core.take_to_close() == 1);
+    CHECK(core.network().take_to_close() == 1);
 }
 
 TEST_CASE("a client ends a handshake that does not end", "[core]")

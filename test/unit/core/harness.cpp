@@ -68,7 +68,7 @@ decltype(auto) bench_world::inside(What what)
 
 void bench_world::start()
 {
-    inside([&] { core->start(now); });
+    inside([&] { core->network().start(now); });
     settle();
 }
 
@@ -98,7 +98,7 @@ call& bench_world::acquire(std::string_view resource, const acquire_options& o)
     return begin([&](redlock::report* r) -> core::operation& {
         acquire_options with = o;
         with.report = r;
-        return core->acquire(now, resource, with);
+        return core->operations().acquire(now, resource, with);
     });
 }
 
@@ -108,7 +108,7 @@ call& bench_world::acquire(const std::vector<std::string>& resources, const acqu
     return begin([&](redlock::report* r) -> core::operation& {
         acquire_options with = o;
         with.report = r;
-        return core->acquire(now, names, with);
+        return core->operations().acquire(now, names, with);
     });
 }
 
@@ -116,52 +116,56 @@ call& bench_world::adopt(const std::vector<std::string>& resources, const base::
                          nanos ttl)
 {
     return begin([&](report* r) -> core::operation& {
-        return core->adopt(now, std::make_shared<const std::vector<std::string>>(resources), owner,
-                           ttl, r);
+        return core->operations().adopt(
+            now, std::make_shared<const std::vector<std::string>>(resources), owner, ttl, r);
     });
 }
 
 call& bench_world::adopt(std::string_view resource, const base::owner_token& owner, nanos ttl)
 {
     return begin([&](redlock::report* r) -> core::operation& {
-        return core->adopt(now, resource, owner, ttl, r);
+        return core->operations().adopt(now, resource, owner, ttl, r);
     });
 }
 
 call& bench_world::extend(core::lease& l, nanos ttl)
 {
-    return begin(
-        [&](redlock::report* r) -> core::operation& { return core->extend(now, l, ttl, r); });
+    return begin([&](redlock::report* r) -> core::operation& {
+        return core->operations().extend(now, l, ttl, r);
+    });
 }
 
 call& bench_world::release(core::lease& l)
 {
-    return begin([&](redlock::report* r) -> core::operation& { return core->release(now, l, r); });
+    return begin([&](redlock::report* r) -> core::operation& {
+        return core->operations().release(now, l, r);
+    });
 }
 
 call& bench_world::inspect(std::string_view resource, bool every_node, std::string_view owner_token)
 {
     return begin([&](redlock::report* r) -> core::operation& {
-        return core->inspect(now, resource, {r, every_node, owner_token});
+        return core->operations().inspect(now, resource, {r, every_node, owner_token});
     });
 }
 
 call& bench_world::wait_lost(core::lease& l)
 {
-    return begin([&](redlock::report*) -> core::operation& { return core->wait_lost(now, l); });
+    return begin(
+        [&](redlock::report*) -> core::operation& { return core->operations().wait_lost(now, l); });
 }
 
 void bench_world::cancel(call& c)
 {
     if (!c.done()) {
-        inside([&] { core->cancel(now, *c.op); });
+        inside([&] { core->operations().cancel(now, *c.op); });
     }
     settle();
 }
 
 void bench_world::drop(core::lease& l)
 {
-    inside([&] { core->drop(now, l); });
+    inside([&] { core->operations().drop(now, l); });
     settle();
 }
 
@@ -189,7 +193,7 @@ bool bench_world::take_finished()
         failures.push_back(std::move(told.report));
         core->forget(told);
     }
-    while (core::operation* op = core->take_finished(now)) {
+    while (core::operation* op = core->operations().take_finished(now)) {
         call& c = *static_cast<call*>(op->user);
         ++c.completions;
         c.error = op->error;
@@ -200,7 +204,7 @@ bool bench_world::take_finished()
             op->what == core::operation::kind::acquire || op->what == core::operation::kind::adopt;
         c.held = gives && !op->error ? op->subject : nullptr;
         c.op = nullptr;
-        core->recycle(*op);
+        core->operations().recycle(*op);
         any = true;
     }
     return any;
@@ -246,11 +250,12 @@ void bench_world::dial(unsigned node)
     switch (p.dial) {
         case peer::dialling::silent: return;
         case peer::dialling::refused:
-            inside([&] { core->on_closed(now, node, "connection refused"); });
+            inside([&] { core->network().on_closed(now, node, "connection refused"); });
             return;
         case peer::dialling::at_once: break;
     }
-    if (settings.credentials && !inside([&] { return core->on_credentials(now, node, p.given); })) {
+    if (settings.credentials &&
+        !inside([&] { return core->network().on_credentials(now, node, p.given); })) {
         return;
     }
     p.connected = true;
@@ -259,12 +264,12 @@ void bench_world::dial(unsigned node)
     p.greeted = p.said_role = false;
     p.master.forget(p.speaks);
     p.speaks = {};
-    inside([&] { core->on_connected(now, node); });
+    inside([&] { core->network().on_connected(now, node); });
 }
 
 bool bench_world::close_given_up()
 {
-    const node_mask given_up = core->take_to_close();
+    const node_mask given_up = core->network().take_to_close();
     for (unsigned i = 0; i < peers.size(); ++i) {
         if ((given_up & core::bit(i)) != 0) {
             peer& p = *peers[i];
@@ -281,9 +286,9 @@ void bench_world::carry_out(unsigned node)
 {
     peer& p = *peers[node];
     std::string bytes;
-    while (core->has_output(node)) {
-        bytes += std::exchange(core->take_output(node), {});
-        core->on_written(node);
+    while (core->network().has_output(node)) {
+        bytes += std::exchange(core->network().take_output(node), {});
+        core->network().on_written(node);
         ++p.writes;
     }
     for (words& w : parse_commands(bytes)) {
@@ -358,7 +363,7 @@ bool bench_world::deliver(unsigned node)
     while (p.connected && !p.coming.empty() && p.coming.front().at <= now) {
         const std::string bytes = std::move(p.coming.front().bytes);
         p.coming.pop_front();
-        inside([&] { core->on_bytes(now, node, bytes); });
+        inside([&] { core->network().on_bytes(now, node, bytes); });
         any = true;
         // The core must read nothing after a connection is closed.
         close_given_up();
@@ -379,8 +384,8 @@ void bench_world::settle()
             }
         };
         again = close_given_up() || again;
-        each(core->take_to_connect(), [&](unsigned i) { dial(i); });
-        each(core->take_written(), [&](unsigned i) { carry_out(i); });
+        each(core->network().take_to_connect(), [&](unsigned i) { dial(i); });
+        each(core->network().take_written(), [&](unsigned i) { carry_out(i); });
         for (unsigned i = 0; i < peers.size(); ++i) {
             again = serve_strays(i) || again;
             again = serve(i) || again;
@@ -438,7 +443,7 @@ void bench_world::send(unsigned node, std::string_view bytes)
 {
     // In a separate chunk, so that a sanitizer sees reads past the end.
     const std::vector<char> chunk(bytes.begin(), bytes.end());
-    inside([&] { core->on_bytes(now, node, {chunk.data(), chunk.size()}); });
+    inside([&] { core->network().on_bytes(now, node, {chunk.data(), chunk.size()}); });
     settle();
 }
 
@@ -462,7 +467,7 @@ void bench_world::close(unsigned node, std::string_view reason)
     p.connected = false;
     p.asked.clear();
     p.coming.clear();
-    inside([&] { core->on_closed(now, node, reason); });
+    inside([&] { core->network().on_closed(now, node, reason); });
     settle();
 }
 

@@ -176,10 +176,10 @@ TEST_CASE("a client tries another address of a name at once but only if there is
     w.peers[0]->manual_handshake = true;
     w.start();
     CHECK(w.peers[0]->connects == 1);
-    w.core->note_other_addresses(0, true);
+    w.core->network().note_other_addresses(0, true);
     w.close(0);
     CHECK(w.peers[0]->connects == 2);
-    CHECK_FALSE(w.core->take_was_useful(0));
+    CHECK_FALSE(w.core->network().take_was_useful(0));
     w.close(0);
     CHECK(w.peers[0]->connects == 2);
     w.peers[0]->manual_handshake = false;
@@ -189,8 +189,8 @@ TEST_CASE("a client tries another address of a name at once but only if there is
     w.close(0);
     // A failure before the next connection does not change that.
     w.close(0);
-    CHECK(w.core->take_was_useful(0));
-    CHECK_FALSE(w.core->take_was_useful(0));
+    CHECK(w.core->network().take_was_useful(0));
+    CHECK_FALSE(w.core->network().take_was_useful(0));
 }
 
 TEST_CASE("a client waits after it has tried eight addresses of a name", "[core]")
@@ -199,7 +199,7 @@ TEST_CASE("a client waits after it has tried eight addresses of a name", "[core]
     w.peers[0]->manual_handshake = true;
     w.start();
     for (unsigned i = 0; i < 20; ++i) {
-        w.core->note_other_addresses(0, true);
+        w.core->network().note_other_addresses(0, true);
         w.close(0);
     }
     CHECK(w.peers[0]->connects == 9);
@@ -263,7 +263,7 @@ TEST_CASE("an attempt that ends in the TLS handshake is reported as a port witho
     bench_world w{1};
     w.peers[0]->dial = peer::dialling::silent;
     w.start();
-    w.core->on_tls_handshake(0);
+    w.core->network().on_tls_handshake(0);
     w.advance(w.settings.connect_timeout);
     REQUIRE(w.log_lines.size() == 1);
     CHECK(w.log_lines[0].ends_with(": the server does not seem to speak TLS on this port"));
@@ -534,7 +534,7 @@ TEST_CASE("a node whose buffer is full counts as stalled", "[core]")
     for (unsigned i = 0; i < 20; ++i) {
         std::string name(max_resource_size - 2, 'x');
         name += std::to_string(10 + i);
-        core::operation& op = w.core->acquire(w.now, name, {.timeout = 0ms});
+        core::operation& op = w.core->operations().acquire(w.now, name, {.timeout = 0ms});
         op.user = &calls.emplace_back();
     }
     CHECK(w.core->snapshot().buffered_bytes < 1024 * 1024 + 2 * max_resource_size);
@@ -548,7 +548,7 @@ TEST_CASE("a node whose buffer is full counts as stalled", "[core]")
     CHECK(held == 16);
     for (call& c : calls) {
         if (c.held != nullptr) {
-            w.core->drop(w.now, *c.held);
+            w.core->operations().drop(w.now, *c.held);
         }
     }
     w.settle();
@@ -574,7 +574,7 @@ TEST_CASE("stop ends every operation and every connection", "[core]")
     }
     CHECK(w.core->next_deadline() == instant::max());
     CHECK(w.is_idle());
-    CHECK(w.core->is_quiet());
+    CHECK(w.core->network().is_quiet());
     for (auto& p : w.peers) {
         CHECK_FALSE(p->connected);
         CHECK(p->dials.size() == 1);

@@ -299,12 +299,12 @@ TEST_CASE("a report of an inspection carries no groups into its next use", "[cor
     core::lease& l = w.lock("r", {.ttl = 10s});
     report same;
     call look;
-    w.core->inspect(w.now, "r", {.report = &same}).user = &look;
+    w.core->operations().inspect(w.now, "r", {.report = &same}).user = &look;
     w.settle();
     REQUIRE(look.done());
     CHECK(same.nodes.at(0).key_group == 0U);
     call extension;
-    w.core->extend(w.now, l, 10s, &same).user = &extension;
+    w.core->operations().extend(w.now, l, 10s, &same).user = &extension;
     w.settle();
     REQUIRE(extension.done());
     CHECK(same.nodes.at(0).key_group == std::nullopt);

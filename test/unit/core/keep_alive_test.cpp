@@ -111,11 +111,11 @@ TEST_CASE("each waiter for a loss hears of it when the validity ends", "[core][k
     CHECK(w.extend(l, 3s).error == errc::lost);
     CHECK(w.wait_lost(l).error == errc::lost);
     // A loss that came long ago does not go before other completions.
-    core::operation& late = w.core->wait_lost(w.now, l);
-    CHECK(w.core->losses() == 0);
-    REQUIRE(w.core->take_finished(w.now) == &late);
+    core::operation& late = w.core->operations().wait_lost(w.now, l);
+    CHECK(w.core->operations().losses() == 0);
+    REQUIRE(w.core->operations().take_finished(w.now) == &late);
     CHECK(late.error == errc::lost);
-    w.core->recycle(late);
+    w.core->operations().recycle(late);
     w.drop(l);
     w.advance(5s);
     CHECK(w.keys() == 0);
@@ -325,16 +325,16 @@ TEST_CASE("p32: a suspended program first hears of the loss", "[core][keep_alive
     w.manual();
     call& look = w.inspect("r");
     w.now += 5s;
-    w.core->on_bytes(w.now, 0, "*2\r\n_\r\n:-2\r\n");
-    w.core->on_bytes(w.now, 1, "*2\r\n_\r\n:-2\r\n");
-    REQUIRE(w.core->finished() == 1);
+    w.core->network().on_bytes(w.now, 0, "*2\r\n_\r\n:-2\r\n");
+    w.core->network().on_bytes(w.now, 1, "*2\r\n_\r\n:-2\r\n");
+    REQUIRE(w.core->operations().finished() == 1);
     w.core->look_after(w.now);
-    core::operation* const first = w.core->take_finished(w.now);
+    core::operation* const first = w.core->operations().take_finished(w.now);
     REQUIRE(first != nullptr);
     CHECK(first->what == core::operation::kind::wait_lost);
     CHECK(first->error == errc::lost);
     CHECK(first->user == &wait);
-    w.core->recycle(*first);
+    w.core->operations().recycle(*first);
     w.settle();
     CHECK(look.done());
     CHECK_FALSE(wait.done());
@@ -424,7 +424,7 @@ TEST_CASE("a wait for a loss ends at every other end too", "[core][keep_alive]")
     }
     SECTION("when the lock is detached")
     {
-        w.core->let_go(w.now, l);
+        w.core->operations().let_go(w.now, l);
         w.settle();
         CHECK(wait.error == errc::not_held);
     }
@@ -433,13 +433,13 @@ TEST_CASE("a wait for a loss ends at every other end too", "[core][keep_alive]")
         w.core->close(w.now);
         w.settle();
         CHECK(wait.error == errc::closed);
-        w.core->let_go(w.now, l);
+        w.core->operations().let_go(w.now, l);
     }
     SECTION("when the client is stopped")
     {
         w.stop();
         CHECK(wait.error == errc::closed);
-        w.core->let_go(w.now, l);
+        w.core->operations().let_go(w.now, l);
     }
     SECTION("when the wait is cancelled")
     {
@@ -624,14 +624,14 @@ TEST_CASE("max_in_flight refuses new locks and never the renewal of held ones",
     w.manual();
     call& more = w.acquire("s", {.ttl = 60s, .timeout = 0ms});
     using kind = core::operation::kind;
-    CHECK_FALSE(w.core->has_room_for(kind::acquire));
-    CHECK_FALSE(w.core->has_room_for(kind::adopt));
-    CHECK_FALSE(w.core->has_room_for(kind::inspect));
-    CHECK(w.core->has_room_for(kind::extend));
-    CHECK(w.core->has_room_for(kind::release));
-    CHECK(w.core->has_room_for(kind::wait_lost));
+    CHECK_FALSE(w.core->operations().has_room_for(kind::acquire));
+    CHECK_FALSE(w.core->operations().has_room_for(kind::adopt));
+    CHECK_FALSE(w.core->operations().has_room_for(kind::inspect));
+    CHECK(w.core->operations().has_room_for(kind::extend));
+    CHECK(w.core->operations().has_room_for(kind::release));
+    CHECK(w.core->operations().has_room_for(kind::wait_lost));
     (void)w.extend(l, 3s);
-    CHECK_FALSE(w.core->has_room_for(kind::extend));
+    CHECK_FALSE(w.core->operations().has_room_for(kind::extend));
     CHECK_FALSE(more.done());
 }
 
@@ -644,7 +644,7 @@ TEST_CASE("a closed client renews nothing", "[core][keep_alive]")
     w.advance(10s);
     CHECK(w.core->snapshot().renewed == 0);
     CHECK(w.keys() == 0);
-    w.core->let_go(w.now, l);
+    w.core->operations().let_go(w.now, l);
 }
 
 TEST_CASE("a kept-alive lock without memory survives or is lost and leaves nothing",

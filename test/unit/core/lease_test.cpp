@@ -110,9 +110,9 @@ namespace {
 void everybody_answers(bench_world& w, std::string_view bytes)
 {
     for (unsigned i = 0; i < 3; ++i) {
-        w.core->on_bytes(w.now, i, bytes);
+        w.core->network().on_bytes(w.now, i, bytes);
     }
-    REQUIRE(w.core->finished() == 1);
+    REQUIRE(w.core->operations().finished() == 1);
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ TEST_CASE("p10: a lock that ends before its handler runs is not reported as acqu
         w.with_report = true;
         call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
         everybody_answers(w, ok);
-        w.core->cancel(w.now, *c.op);
+        w.core->operations().cancel(w.now, *c.op);
         w.now += 10s;
         w.settle();
         CHECK(c.error.value() == ECANCELED);
@@ -189,7 +189,7 @@ TEST_CASE("an acquire that is decided succeeds although it is cancelled before i
     manual_world w;
     call& c = w.acquire("r", {.ttl = 10s, .timeout = 1h});
     everybody_answers(w, ok);
-    w.core->cancel(w.now, *c.op);
+    w.core->operations().cancel(w.now, *c.op);
     w.settle();
     CHECK_FALSE(c.error);
     CHECK(c.held != nullptr);
@@ -209,9 +209,9 @@ TEST_CASE("an acquire whose lock ends before its handler runs continues until it
     REQUIRE_FALSE(c.done());
     for (unsigned i = 0; i < 3; ++i) {
         CHECK(w.pending(i) == std::vector<std::string>{"SET", "EVALSHA", "SET", "PTTL"});
-        w.core->on_bytes(w.now, i, yes);
-        w.core->on_bytes(w.now, i, is_master);
-        w.core->on_bytes(w.now, i, ok);
+        w.core->network().on_bytes(w.now, i, yes);
+        w.core->network().on_bytes(w.now, i, is_master);
+        w.core->network().on_bytes(w.now, i, ok);
     }
     w.settle();
     REQUIRE(c.done());
@@ -251,7 +251,7 @@ TEST_CASE("p10: an extend whose lease ends before its handler runs is lost", "[c
     {
         call& c = w.extend(l, 10s);
         everybody_answers(w, yes);
-        core::operation& released = w.core->release(w.now, l, nullptr);
+        core::operation& released = w.core->operations().release(w.now, l, nullptr);
         call& r = w.calls.emplace_back();
         released.user = &r;
         w.settle();
@@ -534,7 +534,7 @@ TEST_CASE("a client adopts a lock by its owner token", "[core]")
     running_world w;
     core::lease& l = w.lock("r", {.ttl = 2s});
     const base::owner_token token = l.token;
-    w.core->let_go(w.now, l);
+    w.core->operations().let_go(w.now, l);
     CHECK(w.is_idle());
     call& c = w.adopt("r", token, 5s);
     REQUIRE(c.held != nullptr);

@@ -59,18 +59,18 @@ struct bare_world {
     /// Returns the buffers as the engine does.
     void write(unsigned node)
     {
-        std::string used = std::exchange(c.take_output(node), {});
+        std::string used = std::exchange(c.network().take_output(node), {});
         used.clear();
-        c.on_written(node, std::move(used));
+        c.network().on_written(node, std::move(used));
     }
 
     void everybody_says(std::string_view bytes)
     {
         for (unsigned i = 0; i < 3; ++i) {
             write(i);
-            c.on_bytes(now, i, bytes);
+            c.network().on_bytes(now, i, bytes);
         }
-        (void)c.take_written();
+        (void)c.network().take_written();
     }
 
     void everybody_grants()
@@ -78,16 +78,16 @@ struct bare_world {
         everybody_says(ok);
         for (unsigned i = 0; i < 3; ++i) {
             if (!proofs[i].empty()) {
-                c.on_bytes(now, i, proofs[i]);
+                c.network().on_bytes(now, i, proofs[i]);
             }
         }
     }
 
     core::operation* finished()
     {
-        core::operation* op = c.take_finished(now);
+        core::operation* op = c.operations().take_finished(now);
         if (op != nullptr) {
-            c.recycle(*op);
+            c.operations().recycle(*op);
         }
         return op;
     }
@@ -96,7 +96,7 @@ struct bare_world {
     bool cycle(std::string_view name)
     {
         now += std::chrono::microseconds{100};
-        core::operation& taken = c.acquire(now, name, {});
+        core::operation& taken = c.operations().acquire(now, name, {});
         everybody_grants();
         return renew_and_release(taken);
     }
@@ -104,7 +104,7 @@ struct bare_world {
     bool fenced_cycle(std::string_view name)
     {
         now += std::chrono::microseconds{100};
-        core::operation& taken = c.acquire(now, name, {.fencing = true});
+        core::operation& taken = c.operations().acquire(now, name, {.fencing = true});
         everybody_says("+OK\r\n:1700000000000000\r\n");
         return renew_and_release(taken);
     }
@@ -113,7 +113,7 @@ struct bare_world {
     bool raised_cycle(std::string_view name)
     {
         now += std::chrono::microseconds{100};
-        core::operation& taken = c.acquire(now, name, {.fencing = true});
+        core::operation& taken = c.operations().acquire(now, name, {.fencing = true});
         everybody_says("+OK\r\n:7\r\n");
         everybody_says(":8\r\n:1700000000000000\r\n");
         return renew_and_release(taken);
@@ -125,12 +125,12 @@ struct bare_world {
         if (finished() != &taken || taken.error) {
             return false;
         }
-        core::operation& renewed = c.extend(now, *l, 10s, nullptr);
+        core::operation& renewed = c.operations().extend(now, *l, 10s, nullptr);
         everybody_says(yes);
         if (finished() != &renewed || renewed.error) {
             return false;
         }
-        core::operation& released = c.release(now, *l, nullptr);
+        core::operation& released = c.operations().release(now, *l, nullptr);
         everybody_says(yes);
         return finished() == &released && !released.error;
     }
@@ -139,7 +139,7 @@ struct bare_world {
     bool contended_cycle(std::string_view name)
     {
         now += std::chrono::microseconds{100};
-        core::operation& taken = c.acquire(now, name, {});
+        core::operation& taken = c.operations().acquire(now, name, {});
         everybody_says(nil);
         everybody_says(no);
         now = c.next_deadline();
@@ -157,12 +157,12 @@ struct bare_world {
         if (finished() != &taken || taken.error) {
             return false;
         }
-        c.drop(now, *l);
+        c.operations().drop(now, *l);
         everybody_says(yes);
         return true;
     }
 
-    void say(unsigned node, std::string_view bytes) { c.on_bytes(now, node, bytes); }
+    void say(unsigned node, std::string_view bytes) { c.network().on_bytes(now, node, bytes); }
 
     /// The nodes that the core wants to write to, and whether other bytes come first. Throws all
     /// output away.
@@ -174,7 +174,7 @@ struct bare_world {
     {
         wish found;
         for (unsigned i = 0; i < 3; ++i) {
-            const std::string& bytes = c.take_output(i);
+            const std::string& bytes = c.network().take_output(i);
             if (bytes.find(what) != std::string::npos) {
                 found = {i, bytes.find("TRACKING") != std::string::npos};
             }
@@ -191,7 +191,7 @@ struct bare_world {
         if (const wish over = taken_wish("OFF"); over.begins) {
             say(over.node, ok);
         }
-        core::operation& taken = c.acquire(now, name, {});
+        core::operation& taken = c.operations().acquire(now, name, {});
         (void)taken_wish("SET");
         for (unsigned i = 0; i < 3; ++i) {
             say(i, nil);
@@ -209,8 +209,9 @@ struct bare_world {
     bool late_cycle(std::string_view name)
     {
         now += std::chrono::microseconds{100};
-        core::operation& taken = c.acquire(now, name, {});
-        while (!c.has_output(0) && !c.has_output(1) && !c.has_output(2)) {
+        core::operation& taken = c.operations().acquire(now, name, {});
+        while (!c.network().has_output(0) && !c.network().has_output(1) &&
+               !c.network().has_output(2)) {
             now = c.next_deadline();  // the client yields to others
             c.on_time(now);
         }
@@ -263,14 +264,14 @@ TEST_CASE("an acquire with a renewal and a release allocates nothing", "[core]")
 TEST_CASE("a renewal that succeeds and calls config::on_renewal allocates nothing", "[core]")
 {
     bare_world w;
-    core::operation& taken = w.c.acquire(w.now, "r", {.keep_alive = keep_alive{}});
+    core::operation& taken = w.c.operations().acquire(w.now, "r", {.keep_alive = keep_alive{}});
     w.everybody_grants();
     REQUIRE(w.finished() == &taken);
     unsigned told = 0;
     const auto renew = [&] {
         w.now = w.c.next_deadline();
         w.c.on_time(w.now);
-        if (w.c.has_output(0)) {
+        if (w.c.network().has_output(0)) {
             w.everybody_says(yes);
         }
         core::renewal_news news;
@@ -358,7 +359,7 @@ TEST_CASE("many locks at once leave nothing in use when they end", "[core]")
     w.advance(10ms);
     CHECK(w.keys() == 0);
     CHECK(w.is_idle());
-    CHECK(w.core->is_quiet());
+    CHECK(w.core->network().is_quiet());
 }
 
 TEST_CASE("a quiet client wakes up only for its health checks", "[core]")

@@ -249,7 +249,7 @@ TEST_CASE("a detached lock loses all its further holds", "[core][owner]")
     core::lease& first = w.mine("r");
     core::lease& second = w.mine("r");
     call& lost = w.wait_lost(second);
-    w.core->let_go(w.now, first);
+    w.core->operations().let_go(w.now, first);
     w.settle();
     CHECK(lost.error == errc::not_held);
     CHECK(second.root().valid_until() <= w.now);
@@ -499,16 +499,16 @@ TEST_CASE("a further hold whose lock ends before its handler runs is lost", "[co
     core::lease& first = w.lock("r", w.for_me({.ttl = 1s}));
     w.advance(5ms);
     acquire_options o = w.for_me({.ttl = 1s, .timeout = 10s});
-    core::operation& op = w.core->acquire(w.now, "r", o);
+    core::operation& op = w.core->operations().acquire(w.now, "r", o);
     op.user = nullptr;
     // The program is suspended between the decision and the handler.
     w.now += 3s;
     w.core->look_after(w.now);
-    core::operation* told = w.core->take_finished(w.now);
+    core::operation* told = w.core->operations().take_finished(w.now);
     REQUIRE(told == &op);
     CHECK(told->error == errc::lost);
     CHECK(first.lost);
-    w.core->recycle(*told);
+    w.core->operations().recycle(*told);
     w.drop(first);
     w.advance(5ms);
     CHECK(w.is_idle());

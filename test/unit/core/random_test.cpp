@@ -289,7 +289,7 @@ private:
         }
         // A release without memory counts as dropped, and its key expires.
         REQUIRE((w_.keys() == 0 || w_.core->snapshot().pending_releases_dropped > 0));
-        REQUIRE(w_.core->is_quiet());
+        REQUIRE(w_.core->network().is_quiet());
         w_.advance(ttl + ms(2000));
         REQUIRE(w_.is_idle());
         REQUIRE(w_.core->snapshot().nodes_ready == w_.peers.size());

@@ -328,7 +328,7 @@ TEST_CASE("the first waiter asks when the holder of its client loses the lock", 
     }
     SECTION("the lock is detached")
     {
-        w.core->let_go(w.now, held);
+        w.core->operations().let_go(w.now, held);
         w.settle();
         CHECK(w.core->snapshot().attempts == 2);
         w.advance(3s);
@@ -394,7 +394,7 @@ TEST_CASE("a wait queue refuses an acquire beyond its limit", "[core][line]")
     call& behind_other = w.acquire("other");
     CHECK(behind_other.done() == !each);
     // Waiters take no room from the acquires that ask the nodes.
-    CHECK(w.core->has_room_for(core::operation::kind::acquire));
+    CHECK(w.core->operations().has_room_for(core::operation::kind::acquire));
     (void)w.release(held);
     (void)w.release(other);
     w.advance(round_trip);
@@ -803,7 +803,7 @@ TEST_CASE("a waiter with a reentrant owner gets the lock as soon as its owner ha
         call& waits = w.waiting("r", mine);
         call& group = w.acquire(std::vector<std::string>{"q", "r"}, mine);
         call& stranger = w.waiting("r");
-        w.core->let_go(w.now, held);
+        w.core->operations().let_go(w.now, held);
         w.flush_keys();
         while (!group.done() && !waits.done()) {
             w.advance(1ms);
@@ -870,16 +870,16 @@ TEST_CASE("a success that expires before its handler runs lets the next waiter g
     call& second = w.waiting("r");
     w.advance(round_trip);
     for (unsigned i = 0; i < 2; ++i) {
-        w.core->on_bytes(w.now, i, "+OK\r\n");
+        w.core->network().on_bytes(w.now, i, "+OK\r\n");
     }
-    REQUIRE(w.core->finished() == 1);
+    REQUIRE(w.core->operations().finished() == 1);
     // The program was suspended at that moment.
     w.now += 1s;
-    core::operation* const told = w.core->take_finished(w.now);
+    core::operation* const told = w.core->operations().take_finished(w.now);
     REQUIRE(told == first.op);
     CHECK(told->error == errc::timed_out);
     CHECK(second.op->attempts_made == 1);
-    w.core->recycle(*told);
+    w.core->operations().recycle(*told);
 }
 
 TEST_CASE("a client that ends completes all its waiters", "[core][line]")
