@@ -11,8 +11,6 @@
 #include <boost/asio/require.hpp>
 #include <boost/asio/strand.hpp>
 
-#include <algorithm>
-
 // The life of a client: creation, run, close, cancellation, and the end of its context.
 namespace redlock::engine {
 
@@ -61,30 +59,16 @@ driver::driver(any_io_executor ex, base::settings s)
                  .get()),
       draws_(world_->entropy()),
       core_(settings_, draws_, world_->wall_clock()),
-      peers_(settings_.nodes.size()),
+      links_(settings_, executor_, later_, *world_, core_, *this),
       timer_(world_->make_alarm(executor_))
-{
-    const auto is_tls = [](const base::address& a) {
-        return a.via == base::address::transport::tls;
-    };
-    if (std::any_of(settings_.nodes.begin(), settings_.nodes.end(), is_tls)) {
-        tls_.emplace(settings_);
-    }
-}
+{}
 
 driver::~driver()
 {
     if (!context_gone_) {
         watch_->remove(*this);
     }
-    for (peer& p : peers_) {
-        if (p.asking) {
-            p.asking->close();
-        }
-        if (p.connection) {
-            p.connection->close();
-        }
-    }
+    links_.close_all();
     abandon_operations();
 }
 
@@ -180,7 +164,7 @@ void driver::stop(error_code for_run, error_code for_close) noexcept
     stopped_ = true;
     // Writes the releases of this turn, which would be lost otherwise. Most sockets take the bytes
     // at once.
-    write_all();
+    links_.write_all();
     core_.stop(now());
     if (running_) {
         finish_later(std::move(running_), for_run);
@@ -212,9 +196,7 @@ void driver::on_context_gone() noexcept
     context_gone_ = true;
     stopped_ = true;
     timer_.reset();
-    for (unsigned i = 0; i < peers_.size(); ++i) {
-        close_link(i);
-    }
+    links_.close_all();
     abandon_operations();
     draws_.end_turn();
     decided_.clear();

@@ -11,10 +11,8 @@
 #include "base/settings.hpp"
 #include "core/coordinator.hpp"
 #include "engine/completion_queue.hpp"
-#include "engine/credentials_request.hpp"
 #include "engine/left_leases.hpp"
-#include "engine/link.hpp"
-#include "engine/tls_files.hpp"
+#include "engine/node_links.hpp"
 #include "engine/turn_entropy.hpp"
 #include "engine/world.hpp"
 
@@ -26,10 +24,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace redlock::engine {
 
@@ -47,10 +43,7 @@ using ticket_ptr = std::shared_ptr<detail::ticket>;
  *
  * The client, its locks, and pending operations of the execution context keep the driver alive.
  */
-class driver final : public link_events,
-                     public alarm_events,
-                     public credentials_events,
-                     public std::enable_shared_from_this<driver> {
+class driver final : public alarm_events, public std::enable_shared_from_this<driver> {
 public:
     /// Creates a driver.
     /// @throws boost::system::system_error with `errc::invalid_config`.
@@ -91,6 +84,11 @@ public:
     }
     [[nodiscard]] redlock::stats stats() const;
 
+    [[nodiscard]] base::instant now() const noexcept { return world_->now(); }
+    [[nodiscard]] bool is_stopped() const noexcept { return stopped_; }
+    /// Requests a turn, if none is pending.
+    void want_turn() noexcept;
+
     /// Destroys all sockets and all handlers uncalled, because the context won't run any handler
     /// again.
     void on_context_gone() noexcept;
@@ -117,14 +115,6 @@ private:
     void cancel_wait(detail::completion* waiter) noexcept;
     void cancel_here(detail::ticket& t, boost::asio::cancellation_type type);
 
-    void on_link_handshaking(unsigned node) override;
-    void on_link_up(unsigned node) override;
-    void on_link_bytes(unsigned node, std::string_view bytes) override;
-    void on_link_written(unsigned node, std::string&& used) override;
-    void on_link_down(unsigned node, std::string_view reason) override;
-    void on_credentials(credentials_request& answered) override;
-
-    void want_turn() noexcept;
     void turn();
     void catch_up() noexcept;
     void deliver();
@@ -132,29 +122,11 @@ private:
     void tell_renewals() noexcept;
     void complete(core::operation& op);
     void flush();
-    void connect(unsigned node);
-    void ask_for_credentials(unsigned node);
-    void make_link(unsigned node);
-    void note_addresses(unsigned node) noexcept;
-    void write_all();
-    void write(unsigned node);
-    void close_link(unsigned node) noexcept;
-    void close_given_up() noexcept;
     void arm_timer();
     [[nodiscard]] base::instant rings_at(base::instant at) const noexcept;
     void set_alarm(base::instant when) noexcept;
     void on_alarm() override;
     void publish_stats();
-    [[nodiscard]] base::instant now() const noexcept { return world_->now(); }
-
-    /// The connection to one node.
-    struct peer {
-        /// The pending call of the credentials provider, which must answer before the connection
-        /// starts.
-        std::shared_ptr<credentials_request> asking;
-        std::shared_ptr<link> connection;
-        std::shared_ptr<known_addresses> addresses;
-    };
 
     const base::settings settings_;
     // These three are empty after the context is gone, because a strand must not outlive its
@@ -166,12 +138,10 @@ private:
     boost::asio::any_io_executor later_;
     context_watch* watch_;
     std::shared_ptr<world> world_;
-    /// Set only if a node uses TLS.
-    std::optional<tls_files> tls_;
     /// Draws from the world's entropy. It outlives the core, which uses it.
     turn_entropy draws_;
     core::coordinator core_;
-    std::vector<peer> peers_;
+    node_links links_;
 
     std::unique_ptr<alarm> timer_;
     bool is_armed_ = false;

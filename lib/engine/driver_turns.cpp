@@ -1,14 +1,11 @@
 #include "core/quorum/reports.hpp"
 #include "engine/driver.hpp"
-#include "engine/known_addresses.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
-#include <exception>
 #include <utility>
 
-// The events of the loop: turns, events of connections, and the timer.
+// The events of the loop: turns and the timer.
 namespace redlock::engine {
 
 using base::instant;
@@ -24,17 +21,8 @@ constexpr base::nanos longest_alarm = std::chrono::seconds{1};
 /// isn't worth setting the alarm again.
 constexpr base::nanos clock_noise = std::chrono::microseconds{100};
 
-template <class What>
-void each(core::node_mask nodes, What what)
-{
-    for (; nodes != 0; nodes &= nodes - 1) {
-        what(static_cast<unsigned>(std::countr_zero(nodes)));
-    }
-}
-
 }  // namespace
 
-/// Requests a turn, if none is pending.
 void driver::want_turn() noexcept
 {
     if (turn_wanted_ || context_gone_) {
@@ -168,9 +156,7 @@ void driver::flush()
     if (closing_ && !stopped_ && (core_.network().is_quiet() || now() >= close_by_)) {
         stop({}, {});
     }
-    close_given_up();
-    each(core_.network().take_to_connect(), [this](unsigned i) { connect(i); });
-    write_all();
+    links_.serve();
     if (!stopped_) {
         arm_timer();
     } else if (const instant at = now(); is_armed_ && rings_at(at) > at) {
@@ -182,154 +168,6 @@ void driver::flush()
     if (settings_.thread_safe) {
         publish_stats();
     }
-}
-
-void driver::connect(unsigned node)
-{
-    try {
-        if (settings_.credentials) {
-            ask_for_credentials(node);
-        } else {
-            make_link(node);
-        }
-    } catch (const std::exception& e) {
-        on_link_down(node, e.what());
-    }
-}
-
-/// Calls the user's provider after this turn, because the provider may call any function of the
-/// client.
-void driver::ask_for_credentials(unsigned node)
-{
-    const auto request = std::make_shared<credentials_request>(executor_, weak_from_this(), node);
-    peers_[node].asking = request;
-    later_.execute([self = shared_from_this(), request] {
-        const unsigned i = request->node();
-        if (self->peers_[i].asking == request && !self->stopped_) {
-            request->ask(self->settings_.credentials, self->settings_.nodes[i].display);
-        }
-    });
-}
-
-void driver::on_credentials(credentials_request& answered)
-{
-    const unsigned node = answered.node();
-    peer& p = peers_[node];
-    if (p.asking.get() != &answered) {
-        return;  // the attempt has ended
-    }
-    p.asking = nullptr;
-    if (!answered.failure().empty()) {
-        on_link_down(node, answered.failure());
-        return;
-    }
-    if (core_.network().on_credentials(now(), node, answered.given())) {
-        try {
-            make_link(node);
-        } catch (const std::exception& e) {
-            on_link_down(node, e.what());
-            return;
-        }
-    }
-    close_given_up();
-    want_turn();
-}
-
-void driver::make_link(unsigned node)
-{
-    peer& p = peers_[node];
-    const base::address& to = settings_.nodes[node];
-    if (!p.addresses) {
-        p.addresses = std::make_shared<known_addresses>();
-    }
-    if (core_.network().take_was_useful(node)) {
-        p.addresses->note_use();
-    }
-    const link_setup setup{executor_, this, node, &to, p.addresses};
-    const auto log = [this](log_level level, std::string_view what, std::string_view why) {
-        core_.log(level, {what, why});
-    };
-    const bool is_tls = to.via == base::address::transport::tls;
-    p.connection = world_->make_link(setup, is_tls ? tls_->latest(log) : nullptr);
-    p.connection->start();
-}
-
-void driver::write_all()
-{
-    each(core_.network().take_written(), [this](unsigned i) { write(i); });
-}
-
-void driver::write(unsigned node)
-{
-    link* l = peers_[node].connection.get();
-    if (l == nullptr || l->is_writing() || !core_.network().has_output(node)) {
-        return;
-    }
-    try {
-        l->write(std::exchange(core_.network().take_output(node), {}));
-    } catch (const std::exception& e) {
-        on_link_down(node, e.what());
-    }
-}
-
-void driver::close_link(unsigned node) noexcept
-{
-    if (const auto unanswered = std::exchange(peers_[node].asking, nullptr)) {
-        unanswered->close();
-    }
-    if (const auto gone = std::exchange(peers_[node].connection, nullptr)) {
-        gone->close();
-    }
-}
-
-/// Closes the links that the core has given up, at once, so that they report no more events.
-void driver::close_given_up() noexcept
-{
-    each(core_.network().take_to_close(), [this](unsigned i) { close_link(i); });
-}
-
-/// A server that can't be used may have others under its name.
-void driver::note_addresses(unsigned node) noexcept
-{
-    core_.network().note_other_addresses(node, peers_[node].addresses->has_untried());
-}
-
-void driver::on_link_handshaking(unsigned node)
-{
-    core_.network().on_tls_handshake(node);
-    note_addresses(node);
-}
-
-void driver::on_link_up(unsigned node)
-{
-    const auto self = shared_from_this();
-    note_addresses(node);
-    core_.network().on_connected(now(), node);
-    close_given_up();
-    want_turn();
-}
-
-void driver::on_link_bytes(unsigned node, std::string_view bytes)
-{
-    const auto self = shared_from_this();
-    core_.network().on_bytes(now(), node, bytes);
-    close_given_up();
-    want_turn();
-}
-
-void driver::on_link_written(unsigned node, std::string&& used)
-{
-    core_.network().on_written(node, std::move(used));
-    write(node);
-}
-
-void driver::on_link_down(unsigned node, std::string_view reason)
-{
-    const auto self = shared_from_this();
-    // A pending write must not keep the connection open.
-    close_link(node);
-    core_.network().on_closed(now(), node, reason);
-    want_turn();
 }
 
 // Time.
