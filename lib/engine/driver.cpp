@@ -60,7 +60,7 @@ driver::driver(any_io_executor ex, base::settings s)
       draws_(world_->entropy()),
       core_(settings_, draws_, world_->wall_clock()),
       links_(settings_, executor_, later_, *world_, core_, *this),
-      timer_(world_->make_alarm(executor_))
+      alarm_(world_->make_alarm(executor_))
 {}
 
 driver::~driver()
@@ -195,7 +195,7 @@ void driver::on_context_gone() noexcept
     const auto self = shared_from_this();
     context_gone_ = true;
     stopped_ = true;
-    timer_.reset();
+    alarm_.drop();
     links_.close_all();
     abandon_operations();
     draws_.end_turn();

@@ -11,6 +11,7 @@
 #include "base/settings.hpp"
 #include "core/coordinator.hpp"
 #include "engine/completion_queue.hpp"
+#include "engine/lazy_alarm.hpp"
 #include "engine/left_leases.hpp"
 #include "engine/node_links.hpp"
 #include "engine/turn_entropy.hpp"
@@ -99,7 +100,6 @@ private:
     template <class Begin>
     void begin(core::operation::kind what, completion_ptr done, const ticket_ptr& t, report* r,
                error_code invalid, Begin start);
-    [[nodiscard]] error_code validate(const core::resource_names& names) const;
     template <class Begin>
     void begin_on_lease(core::operation::kind what, const detail::held_lease& l,
                         completion_ptr done, const ticket_ptr& t, report* r, error_code invalid,
@@ -122,9 +122,7 @@ private:
     void tell_renewals() noexcept;
     void complete(core::operation& op);
     void flush();
-    void arm_timer();
-    [[nodiscard]] base::instant rings_at(base::instant at) const noexcept;
-    void set_alarm(base::instant when) noexcept;
+    void set_alarm() noexcept;
     void on_alarm() override;
     void publish_stats();
 
@@ -143,8 +141,7 @@ private:
     core::coordinator core_;
     node_links links_;
 
-    std::unique_ptr<alarm> timer_;
-    bool is_armed_ = false;
+    lazy_alarm alarm_;
 
     /// Completions that didn't pass through the core.
     completion_queue decided_;

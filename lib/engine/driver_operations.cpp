@@ -39,6 +39,12 @@ bool may_exceed_limit(const Begin& /*start*/, const core::operations& /*c*/)
     return false;
 }
 
+error_code validate(const base::settings& s, const core::resource_names& names)
+{
+    return names.list() ? base::validate_resources(s, *names.list())
+                        : base::validate_resource(s, names.first());
+}
+
 }  // namespace
 
 error_code driver::refuses() const noexcept
@@ -101,16 +107,10 @@ void driver::finish_later(completion_ptr done, error_code ec) noexcept
     want_turn();
 }
 
-error_code driver::validate(const core::resource_names& names) const
-{
-    return names.list() ? base::validate_resources(settings_, *names.list())
-                        : base::validate_resource(settings_, names.first());
-}
-
 void driver::acquire(const core::resource_names& names, const acquire_options& o,
                      completion_ptr done, const ticket_ptr& t)
 {
-    error_code invalid = validate(names);
+    error_code invalid = validate(settings_, names);
     if (!invalid) {
         invalid = base::validate_options(settings_, o);
     }
@@ -131,7 +131,7 @@ void driver::adopt(const core::resource_names& names, std::string_view owner,
                    std::chrono::milliseconds ttl, const extend_options& o, completion_ptr done,
                    const ticket_ptr& t)
 {
-    error_code invalid = validate(names);
+    error_code invalid = validate(settings_, names);
     if (!invalid) {
         invalid = base::validate_ttl(settings_, ttl);
     }

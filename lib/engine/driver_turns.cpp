@@ -17,10 +17,6 @@ namespace {
 /// suspend.
 constexpr base::nanos longest_alarm = std::chrono::seconds{1};
 
-/// The largest difference between two clocks that are read one after the other. Such a difference
-/// isn't worth setting the alarm again.
-constexpr base::nanos clock_noise = std::chrono::microseconds{100};
-
 }  // namespace
 
 void driver::want_turn() noexcept
@@ -32,11 +28,9 @@ void driver::want_turn() noexcept
         later_.execute([self = shared_from_this()] { self->turn(); });
         turn_wanted_ = true;
     } catch (const std::bad_alloc&) {
-        // Without memory for the turn, an alarm that fires at once replaces it. If it is set
-        // already, there is no memory to set it again.
-        if (const instant at = now(); rings_at(at) > at) {
-            set_alarm(at);
-        }
+        // Without memory for the turn, an alarm that fires at once replaces it.
+        const instant at = now();
+        alarm_.fire_by(at, at, shared_from_this());
     }
 }
 
@@ -157,13 +151,10 @@ void driver::flush()
         stop({}, {});
     }
     links_.serve();
-    if (!stopped_) {
-        arm_timer();
-    } else if (const instant at = now(); is_armed_ && rings_at(at) > at) {
-        // An alarm that is due is left alone, because it may replace a turn that couldn't be
-        // posted.
-        timer_->cancel();
-        is_armed_ = false;
+    if (stopped_) {
+        alarm_.cancel_later(now());
+    } else {
+        set_alarm();
     }
     if (settings_.thread_safe) {
         publish_stats();
@@ -172,14 +163,7 @@ void driver::flush()
 
 // Time.
 
-/// When the alarm fires. The alarm is queried each time, because a suspend of the machine delays
-/// it.
-instant driver::rings_at(instant at) const noexcept
-{
-    return is_armed_ ? at + timer_->left() : instant::max();
-}
-
-void driver::arm_timer()
+void driver::set_alarm() noexcept
 {
     const instant at = now();
     instant next = core_.next_deadline();
@@ -189,24 +173,7 @@ void driver::arm_timer()
     if (closing_ && !stopped_) {
         next = std::min(next, close_by_);
     }
-    if (next >= rings_at(at) - clock_noise) {
-        // Arms lazily. An alarm for a deadline that no longer matters fires early, and is set again
-        // then.
-        return;
-    }
-    set_alarm(next);
-}
-
-/// Sets the alarm. If there is no memory for that, an earlier alarm fires in time, or the next
-/// event sets the alarm again.
-void driver::set_alarm(instant when) noexcept
-{
-    try {
-        timer_->set(when - now(), shared_from_this());
-        is_armed_ = true;
-    } catch (const std::bad_alloc&) {
-        return;
-    }
+    alarm_.fire_by(next, at, shared_from_this());
 }
 
 void driver::on_alarm()
@@ -214,7 +181,7 @@ void driver::on_alarm()
     if (context_gone_) {
         return;
     }
-    is_armed_ = false;
+    alarm_.on_fired();
     // Replies that have already arrived are processed first. Otherwise they would count as late
     // although it was this process that slept.
     const auto fire = [self = shared_from_this()] {
