@@ -21,10 +21,10 @@ using base::nanos;
 
 namespace {
 
-/// No vote rests on a role that was asked for longer ago.
+/// A vote needs a role that the client asked for no longer ago than this.
 constexpr nanos role_known_for = std::chrono::seconds{1};
 
-/// After two greetings that were cut, the third is without HELLO, and so on.
+/// If the server closes the connection at the greeting, every third greeting is without HELLO.
 constexpr unsigned greeting_without_hello = 3;
 
 constexpr std::string_view cut_greeting =
@@ -36,7 +36,7 @@ constexpr std::string_view no_tls =
     "no TLS handshake within connect_timeout, though TCP is connected: the server does not seem to "
     "speak TLS on this port";
 
-/// Whether TLS itself failed: a TLS connection begins the reason with this mark.
+/// Whether TLS itself failed: the reason then begins with this mark.
 bool is_about_tls(std::string_view reason) noexcept
 {
     return reason.starts_with("TLS: ");
@@ -55,7 +55,7 @@ void connection::begin() noexcept
     shared.log(log_level::debug, {n_.state.address.display, ": connecting"});
 }
 
-/// A vault may take its time, and must not leave the server less of its own.
+/// The timeout begins again, because a slow provider must not leave the server less time.
 bool connection::on_credentials(const base::login& given)
 {
     if (n_.state.connection != connection_state::connecting || !awaits_credentials_) {
@@ -259,12 +259,12 @@ void connection::on_closed(std::string_view reason) noexcept
                         : std::string(reason) + (greets ? hint_of_cut(reason) : "");
         reason = text;
     } catch (const std::bad_alloc&) {
-        // Without the hint.
+        // The reason then goes without the hint.
     }
     forget(reason, log_level::warning, ended_by::peer);
 }
 
-/// What the server may be that closes the connection amid a handshake; follows how that ended.
+/// A guess, for the log, at what closes the connection during the handshake. It follows the reason.
 std::string connection::hint_of_cut(std::string_view reason) const
 {
     if (n_.handshake.is_refused_login()) {
@@ -281,7 +281,7 @@ std::string connection::hint_of_cut(std::string_view reason) const
            " unanswered: a proxy may not know one of these commands";
 }
 
-/// What the server may be whose first answer is none.
+/// A guess, for the log, at what sends bytes that are not a reply. It follows the reason.
 std::string_view connection::hint_of_nonsense() const noexcept
 {
     if (n_.state.connection != connection_state::handshaking || n_.handshake.has_got_an_answer()) {
@@ -292,8 +292,9 @@ std::string_view connection::hint_of_nonsense() const noexcept
                : ", at the greeting: it may speak another protocol";
 }
 
-/// A server that is stopped may close at any word. What closes at the first one again and again is
-/// a proxy that does not know HELLO, or does not want us; every third greeting is without it.
+/// Whether this greeting is without HELLO. A server that stops may close the connection at any
+/// command. A proxy that does not know HELLO closes it at each greeting, so every third one is
+/// without HELLO.
 bool connection::is_cut_at_hello() const noexcept
 {
     return cut_greetings_ % greeting_without_hello == greeting_without_hello - 1;
@@ -342,8 +343,7 @@ void connection::forget(std::string_view reason, log_level level, ended_by whom)
     n_.state.trouble.on_ended(reason, level);
     n_.requests.out().wipe();
     n_.handshake.forget_login();
-    // A loss may decide rounds and leave releases to be sent later, but sends nothing to a node
-    // that is away.
+    // The loss may decide rounds and add pending releases, but sends nothing to this node.
     while (!n_.requests.empty()) {
         const pending p = n_.requests.take_oldest();
         forget_command(n_, p);
@@ -425,7 +425,7 @@ void connection::check_health()
     n_.releases.send_due_repairs();
     n_.guard.send_step();
     n_.notifications.end_if_idle();
-    // While nothing is asked nothing can stall.
+    // Without an unanswered command, nothing can stall.
     instant next =
         n_.requests.empty() ? instant::max() : n_.requests.oldest().sent + s.stall_timeout;
     if (s.ping_interval > nanos{}) {
@@ -440,8 +440,8 @@ void connection::check_health()
         std::min({next, n_.releases.next(), n_.admission.next_step(), n_.notifications.next()});
 }
 
-/// Whether a node lives is seen as well by asking whether it is a master, and whether it has lost
-/// its keys.
+/// Checks whether an idle node still answers. The query for its role serves as the ping. Under the
+/// restart guard, the ping also reads the marker.
 void connection::send_ping()
 {
     const bool tells_role = n_.handshake.tells_role_by() != role_source::none;

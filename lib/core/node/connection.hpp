@@ -16,45 +16,52 @@ namespace redlock::core {
 struct node_parts;
 
 /**
- * The life of the connection to one node: the attempts to connect, the handshake, the pings, the
- * end. Finds the command that a reply belongs to.
+ * The connection to one node: the attempts to connect, the handshake, the checks of its health, and
+ * the end. Finds the command that a reply belongs to.
  *
- * Replies have no names and are matched by their order alone. After a reply that does not fit, the
- * client believes no further byte of the connection.
+ * Replies carry no identifier and are matched by their order alone. So after a reply that does not
+ * fit, the client reads nothing more from the connection.
  */
 class connection {
 public:
     explicit connection(node_parts& parts) : n_(parts) {}
 
+    /// Asks the engine to connect within `connect_timeout`.
     void begin() noexcept;
-    /// False: the attempt to connect was given up.
+    /// Takes the login from `config::credentials`, and begins `connect_timeout` again. False: no
+    /// attempt to connect waits for a login any more.
     [[nodiscard]] bool on_credentials(const base::login& given);
+    /// TCP is connected, and the TLS handshake begins.
     void on_tls_handshake() noexcept { awaits_tls_ = true; }
+    /// `has_some`: the node's name has addresses that were not tried yet.
     void note_other_addresses(bool has_some) noexcept { has_other_addresses_ = has_some; }
+    /// The connection is made: begins the handshake.
     void on_connected();
+    /// Takes bytes from the node, and acts on each complete reply and notification.
     void on_bytes(std::string_view bytes);
-    /// The other end has closed it, or it could not be made.
+    /// The other end has closed the connection, or it could not be made.
     void on_closed(std::string_view reason) noexcept;
+    /// The instant `node_state::wake_up` has come.
     void on_time();
-    /// Ends it for this reason.
+    /// Ends the connection for this reason, and plans the next attempt.
     void break_off(std::string_view reason, log_level level = log_level::warning) noexcept;
-    /// Makes no further one.
+    /// Ends the connection, and makes no further one.
     void stop() noexcept;
 
     /// Takes a reply to a step of the handshake. False: the connection was given up.
     bool on_handshake_reply(const resp::reply& r);
-    /// Does what is due, and sets the node's next wake-up.
+    /// Does what is due on a ready connection, and sets `node_state::wake_up`.
     void check_health();
-    /// Asks whether the node is still a master, if that is not known well enough for a vote. The
-    /// votes that follow count only if the node is one.
+    /// Asks whether the node is still a master, if the last answer is too old for a vote. If the
+    /// node is none, the connection ends, and the votes that follow fail.
     void ask_role_if_due();
 
-    /// The first attempt to connect has not ended.
+    /// Whether the first attempt to connect has not ended yet.
     [[nodiscard]] bool is_unproven() const noexcept { return is_unproven_; }
-    /// The last attempt ended because the server refused user, password or database.
+    /// Whether the last attempt ended because the server refused user, password or database.
     [[nodiscard]] bool is_refused_for_good() const noexcept { return is_refused_for_good_; }
-    /// Whether the client has yet to learn if it can use the node: it has not tried, the server
-    /// refused only for the moment, or closed the connection at the greeting with HELLO.
+    /// Whether the client does not know yet if it can use the node. It has not tried, or the server
+    /// refused only for now, or closed the connection at a greeting with HELLO.
     [[nodiscard]] bool is_untried() const noexcept;
     /// Whether a connection that was ready and fit has ended since the last call.
     [[nodiscard]] bool take_was_useful() noexcept { return std::exchange(was_useful_, false); }
@@ -84,19 +91,19 @@ private:
     /// The attempt to connect waits for `on_credentials`.
     bool awaits_credentials_ = false;
     bool awaits_tls_ = false;
-    /// The name has further addresses, if this connection does not get ready.
+    /// The node's name has addresses that were not tried yet.
     bool has_other_addresses_ = false;
     bool was_useful_ = false;
     /// The log says that the node needs no login.
     bool is_unused_login_logged_ = false;
     base::instant ready_since_{};
     base::instant last_reply_{};
-    /// From when on the role must be asked for again before the next vote.
+    /// From this instant on, the client asks for the role before a vote.
     base::instant role_due_ = base::instant::max();
-    /// How many connections in a row were closed before HELLO was answered, or in a greeting
-    /// without HELLO.
+    /// The number of connections in a row that were closed before the answer to HELLO, or in a
+    /// greeting without HELLO.
     unsigned cut_greetings_ = 0;
-    /// The run that the last usable connection led to.
+    /// The run id of the server that the last ready connection led to.
     std::string known_run_;
 };
 

@@ -15,8 +15,8 @@ namespace redlock::core {
 
 namespace {
 
-/// Where the release of a key that nobody has is tried: inside the prefix, so that an ACL for it
-/// covers this key.
+/// The resource of the trial release. No client has its key. The key has the prefix, so an ACL for
+/// the prefix covers it.
 constexpr std::string_view probe_resource = "redlock:probe";
 constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
 
@@ -30,16 +30,16 @@ constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
                                     &resp::inspect_script, &resp::count_script,
                                     &resp::raise_script};
 
-/// The server will not talk to us, in whatever words: no other greeting does better.
+/// Whether the server refuses this client itself, so that another greeting would be refused too.
 bool is_final(std::string_view error, bool gave_password) noexcept
 {
-    // To a stranger a server may not say which commands it has: it wants a password, though it was
-    // given one.
+    // A server may answer NOAUTH to a command that it does not know. So after a password, NOAUTH
+    // does not mean that the password is missing.
     return resp::has_code(error, "WRONGPASS") || resp::has_code(error, "DENIED") ||
            (resp::has_code(error, "NOAUTH") && !gave_password) || resp::is_temporary(error);
 }
 
-/// Servers before Redis 6.2 say by a sentence alone that a password is wrong.
+/// Before Redis 6.2, only a sentence without a code says that a password is wrong.
 bool says_wrong_login(std::string_view error) noexcept
 {
     return resp::has_code(error, "WRONGPASS") || resp::has_code(error, "NOAUTH") ||
@@ -57,8 +57,8 @@ std::string_view why_refused(std::string_view error) noexcept
     return says_wrong_login(error) ? refused_user : "the server refused the greeting";
 }
 
-/// The database does not exist. Servers say so by a sentence alone, and servers before Redis 4 by
-/// the second one. A proxy that refuses SELECT in other words may permit it later.
+/// Whether the database does not exist. Only a sentence without a code says so; before Redis 4 it
+/// is the second one. A proxy that refuses SELECT in other words may permit it later.
 bool says_no_database(std::string_view error) noexcept
 {
     return error.find("DB index is out of range") != error.npos ||
@@ -80,13 +80,14 @@ std::string_view code_of(std::string_view error) noexcept
     return word == "ERR" ? std::string_view() : word;
 }
 
-/// The error has no code of its own, and at the greeting the sentence has only this meaning.
+/// Whether the server has too many clients. The error has no code of its own, and at the greeting
+/// the sentence has only this meaning.
 bool has_no_room(std::string_view error) noexcept
 {
     return error.find("max number of clients") != std::string_view::npos;
 }
 
-/// As Redis, and as Valkey from 8 on calls it.
+/// The mode of the server. Valkey from 8 on has another name for the field than Redis.
 std::string_view mode_of(std::string_view info) noexcept
 {
     const std::string_view mode = info_field(info, "redis_mode");
@@ -120,7 +121,7 @@ unsigned handshake::greet_without_hello(std::string& out)
     const unsigned before = last_;
     if (logs_in()) {
         make_room(out);
-        // Servers before ACLs take only the password.
+        // Servers without ACLs accept only a password.
         if (user().empty()) {
             resp::append(out, "AUTH", password());
         } else {
@@ -135,8 +136,8 @@ unsigned handshake::greet_without_hello(std::string& out)
     return last_ - before;
 }
 
-/// A buffer that grows leaves its old bytes in memory, and some of these are a password: it is to
-/// hold all that is said before anything else is.
+/// A buffer that grows leaves its old bytes in memory, and a password may be among them. So the
+/// buffer gets room for the whole handshake first.
 void handshake::make_room(std::string& out) const
 {
     constexpr std::size_t fixed_words = 4096;
@@ -253,13 +254,13 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
     } else if (auto told = read_role(r, role_source::hello)) {
         protocol_ = r.find("proto").integer() == 3 ? 3 : 2;
         tells_role_by_ = told->role.empty() ? role_source::none : role_source::hello;
-        // The next connection may find that it was promoted.
+        // A replica may be promoted before the next connection.
         is_replica_ = is_replicas(told->role);
         if (!told->fault.empty()) {
             return fail(std::move(told->fault), true);
         }
     } else {
-        // No greeting: perhaps a proxy that made up the answer.
+        // The answer is no greeting. A proxy may have made it up.
         hello_refused_ = true;
         more += greet_without_hello(out);
     }
@@ -284,7 +285,7 @@ unsigned handshake::ask_the_rest(std::string& out)
     expect(step::probe);
     resp::append(out, "INFO", "server");
     expect(step::server_info);
-    // Also after HELLO has told a role: a proxy may answer that without asking the server.
+    // Also after a role from HELLO, because a proxy may answer HELLO without asking the server.
     resp::append(out, "INFO", "replication");
     expect(step::replication_info);
     if (is_guarded()) {
@@ -306,14 +307,14 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
         return refused_login(no_login, r);
     }
     switch (s) {
-        case step::client_name: return progress::going_on;  // a nicety, done without
+        case step::client_name: return progress::going_on;  // the name is optional
         case step::select:
             is_refused_database_ = r.is_error() && says_no_database(r.text());
             return r.is_error()
                        ? refused("the server refused the database " + std::to_string(node_->db), r)
                        : progress::going_on;
         case step::load_script:
-            // Where they cannot be loaded, scripts go out with their text at their first use.
+            // A script that the server does not load is sent as text at its first use.
             return r.is_error() && resp::is_temporary(r.text())
                        ? refused("the server does not accept scripts now", r)
                        : progress::going_on;
@@ -346,9 +347,9 @@ handshake::progress handshake::on_auth(const resp::reply& r)
     return progress::going_on;
 }
 
-/// The restart guard is never off in silence: without what it needs the node is not used. Without
-/// the guard the run id serves only to find two addresses of one server, and the mode is told
-/// nowhere else by a server without HELLO.
+/// A guarded node that does not give what the restart guard needs is not used. Without the guard,
+/// the run id only shows that two addresses lead to one server. A server without HELLO gives its
+/// mode only here.
 handshake::progress handshake::on_server_info(const resp::reply& r)
 {
     if (r.is_error()) {
@@ -367,8 +368,8 @@ handshake::progress handshake::on_server_info(const resp::reply& r)
                : progress::going_on;
 }
 
-/// The user may have no permission for INFO and ROLE. A replica that accepts no writes refuses each
-/// SET.
+/// The handshake also succeeds without a role, because the user may have no permission for INFO and
+/// ROLE. A replica that accepts no writes refuses each SET anyway.
 handshake::progress handshake::on_role(role_source by, const resp::reply& r, std::string& out,
                                        unsigned& more)
 {
@@ -419,11 +420,11 @@ handshake::progress handshake::on_marker(const resp::reply& r)
     return progress::going_on;
 }
 
-/// COMMAND INFO tells a null for each command the server does not have.
+/// COMMAND INFO returns a null for each command that the server does not have.
 void handshake::note_capabilities(const resp::reply& r)
 {
     if (r.type() != resp::reply_type::array) {
-        return;  // forbidden, or a proxy: the script it is
+        return;  // forbidden, or a proxy: the client uses the script
     }
     if (r.at(0).is_aggregate() && r.at(0).size() > 0) {
         deletes_by_ = compare_and_delete::delifeq;
@@ -448,9 +449,9 @@ void handshake::append_native_probe(std::string& out) const
     }
 }
 
-/// Without a way to release, and never a bare DEL, a lock taken here could only expire: the node is
-/// not used. Nor is what says neither 1 nor 0, as one that echoes does, or a connection that TCP
-/// has made with itself. A key of another kind is no lock of ours.
+/// A node that permits no compare-and-delete is not used, because a lock there could only expire.
+/// Neither is a server that answers neither 1 nor 0: it may only echo, or TCP may have connected to
+/// itself. An error about the key of the trial alone does no harm.
 handshake::progress handshake::on_probe(step s, const resp::reply& r, std::string& out,
                                         unsigned& more)
 {
@@ -476,8 +477,8 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
         if (!code_of(r.text()).empty()) {
             return refused(no_release, r);
         }
-        // The words of the first such answer are kept, because a proxy may give each answer a
-        // number, and the log has a reason once.
+        // The reason keeps the words of the first such answer. A proxy may number its answers, and
+        // the log has each reason only once.
         if (probe_error_.empty()) {
             probe_error_ = resp::clean_error(r.text(), password());
         }

@@ -12,22 +12,24 @@
 
 namespace redlock::core {
 
-/// How a node deletes a key that holds a given value.
+/// The way to delete a key if it has a given value.
 enum class compare_and_delete : std::uint8_t {
-    script,   ///< the classic script, on every server
-    delifeq,  ///< DELIFEQ, Valkey from 9 on
-    delex,    ///< DELEX key IFEQ, Redis from 8.4 on
+    script,   ///< The classic script, on every server.
+    delifeq,  ///< DELIFEQ, in Valkey from 9 on.
+    delex,    ///< DELEX with IFEQ, in Redis from 8.4 on.
 };
 
 /**
- * What is said on a new connection before it may vote: who we are, in RESP3 where the server can;
- * the database; the scripts; which native compare-and-delete there is; a release of a key nobody
- * has, to prove that what is taken here can be given back; which run of which server this is, and
- * that it is an independent master; and for the restart guard whether it may evict, and what its
- * marker says. The server's text is never
- * passed on: it may hold the password.
+ * The commands on a new connection, before the node may vote. They log in, in RESP3 if the server
+ * can, and select the database. They load the scripts, and find out which native compare-and-delete
+ * the server has. They release a key that no client has, to prove that the node can release what it
+ * grants. They read the run id, and check that the server is an independent master. For the restart
+ * guard, they also check the eviction policy and read the marker.
  *
- * Each step is one command; the replies come back in the same order.
+ * An error of the server may repeat the password. So a message has only the code of an error. Only
+ * the error of a trial release is shown, without the password.
+ *
+ * Each step is one command. The replies come in the same order.
  */
 class handshake {
 public:
@@ -38,9 +40,9 @@ public:
           node_(&node)
     {}
 
-    /// Logs in with `given` and no longer with what the node's URL has.
+    /// Logs in with `given` instead of the login in the node's URL.
     void log_in_with(const base::login& given) { given_ = given; }
-    /// Overwrites what was given.
+    /// Overwrites the login that was given.
     void forget_login() noexcept { given_.reset(); }
     /// The password in use.
     [[nodiscard]] std::string_view password() const noexcept
@@ -48,56 +50,56 @@ public:
         return (given_ ? given_->password : node_->password).view();
     }
 
-    /// Begins anew on a new connection; appends the first commands. Returns how many replies to
-    /// expect. `says_hello`: not to what was seen to close the connection at that word.
+    /// Begins again, on a new connection: appends the first commands. Returns the number of replies
+    /// to expect. `says_hello`: false if the server closed earlier connections at HELLO.
     unsigned start(std::string& out, bool says_hello = true);
 
-    /// Takes the next reply. `more` is how many further replies to expect for what was appended to
-    /// `out`.
+    /// Takes the next reply, and may append further commands to `out`. Adds the number of their
+    /// replies to `more`.
     progress on_reply(const resp::reply& r, std::string& out, unsigned& more);
 
-    /// The server has answered a command of the handshake; an answer to HELLO that is no greeting
-    /// does not count.
+    /// Whether the server has answered a command of the handshake. An answer to HELLO that is no
+    /// greeting does not count.
     [[nodiscard]] bool has_got_an_answer() const noexcept
     {
         return next_ > (hello_refused_ ? 1U : 0U);
     }
 
-    /// Names of the commands that have no answer, for a message.
+    /// The names of the commands without an answer, for a message.
     [[nodiscard]] std::string unanswered() const;
 
-    /// Why it failed, in our own words.
+    /// Why the handshake failed, in the client's own words.
     [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
-    /// Somebody has to change a configuration before another try can do better.
+    /// Whether the next try must fail too unless an operator changes a configuration.
     [[nodiscard]] bool needs_attention() const noexcept { return needs_attention_; }
-    /// The server refused user or password, and the handshake has not succeeded.
+    /// Whether the server refused user or password, and the handshake has not succeeded.
     [[nodiscard]] bool is_refused_login() const noexcept { return is_refused_login_; }
-    /// The server refused AUTH and needs no login: the handshake has succeeded without one.
+    /// Whether the server refused AUTH and needs no login: the handshake has succeeded without one.
     [[nodiscard]] bool is_login_unused() const noexcept { return is_login_unused_; }
-    /// The server refused user, password or database. The next handshake ends like this one unless
+    /// Whether the server refused user, password or database. The next handshake fails too unless
     /// the configuration of server or client changes.
     [[nodiscard]] bool is_refused_for_good() const noexcept
     {
         return is_refused_login_ || is_refused_database_;
     }
 
-    /// The server refused for a reason that passes by itself, such as LOADING.
+    /// Whether the server refused for a reason that passes by itself, such as LOADING.
     [[nodiscard]] bool is_refused_for_now() const noexcept
     {
         return !reason_.empty() && !needs_attention_;
     }
 
     [[nodiscard]] compare_and_delete deletes_by() const noexcept { return deletes_by_; }
-    /// No script may be called by its digest here, by its text it may.
+    /// Whether the node permits scripts by their text, but not by their digest.
     [[nodiscard]] bool wants_text() const noexcept { return wants_text_; }
-    /// 2 or 3.
+    /// The version of RESP: 2 or 3.
     [[nodiscard]] int protocol() const noexcept { return protocol_; }
     [[nodiscard]] bool is_replica() const noexcept { return is_replica_; }
-    /// How the server tells its role and mode.
+    /// The command that the server answers with its role.
     [[nodiscard]] role_source tells_role_by() const noexcept { return tells_role_by_; }
-    /// The server's run; empty where it does not tell, which no guarded node may.
+    /// The run id of the server; empty: it gives none, which fails the handshake of a guarded node.
     [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
-    /// Of a guarded node: the marker, if there is one.
+    /// The marker of a guarded node; empty: it has none.
     [[nodiscard]] const std::optional<std::string>& marker() const noexcept { return marker_; }
 
 private:
@@ -116,7 +118,7 @@ private:
         replication_info,
         memory_info,
         marker,
-        role,  ///< neither HELLO nor INFO has told one
+        role,  ///< neither HELLO nor INFO gave one
     };
 
     [[nodiscard]] const std::string& user() const noexcept
@@ -155,7 +157,7 @@ private:
     const base::address* node_;
     std::optional<base::login> given_;
     std::string reason_;
-    /// The answer to a trial release that was refused.
+    /// The error of the first trial release that the node refused.
     std::string probe_error_;
     std::string run_id_;
     std::optional<std::string> marker_;

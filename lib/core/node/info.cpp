@@ -27,7 +27,7 @@ std::string_view info_field(std::string_view info, std::string_view name) noexce
 std::string_view run_id_of(std::string_view info) noexcept
 {
     const std::string_view id = info_field(info, "run_id");
-    // Servers and proxies without a run id answer zeros.
+    // Servers and proxies without a run id may answer with zeros.
     const bool fits = id.size() == run_id_size &&
                       id.find_first_not_of("0123456789abcdef") == id.npos &&
                       id.find_first_not_of('0') != id.npos;
@@ -40,7 +40,7 @@ std::string_view memory_fault(std::string_view info) noexcept
     if (policy.empty()) {
         return "INFO has no maxmemory_policy, which the restart guard needs";
     }
-    // Without a bound there is nothing to make room for.
+    // A server without a memory limit evicts nothing.
     if (policy != "noeviction" && info_field(info, "maxmemory") != "0") {
         return "its maxmemory_policy may evict locks: the restart guard needs noeviction";
     }

@@ -66,7 +66,7 @@ command_row node::row_for(const round& r) const
 
 void node::ask(round& r, encoded_row& same)
 {
-    // These scripts are given the node's own least counter.
+    // These scripts get the node's own least counter, so their words differ between nodes.
     const bool has_own_words = r.what == round_kind::take || r.what == round_kind::align;
     const bool is_common = !has_own_words && r.fencing == nullptr && !parts_.guard.is_on();
     requests& out = parts_.requests;
@@ -81,7 +81,8 @@ void node::ask(round& r, encoded_row& same)
 void node::send_first(round& r)
 {
     parts_.connection.ask_role_if_due();
-    // The script for several resources reads what is in its way, the command for one does not.
+    // A notification needs a command that reads the key. The script for several resources reads
+    // keys. SET doesn't count as a read, so PTTL follows it.
     const bool reads = r.what == round_kind::take;
     command_row row;
     if (!reads) {
@@ -133,7 +134,7 @@ std::optional<node_outcome> node::send_release(round& r, encoded_row& same)
         return std::nullopt;
     }
     if (parts_.releases.end_of_key(l) <= parts_.state.now()) {
-        return node_outcome::refused;  // whatever became of the node, it has the key no more
+        return node_outcome::refused;  // in any case the key has expired there
     }
     const bool may_answer = is_ready() || may_come();
     const bool is_kept = parts_.releases.keep(l, may_answer ? &r : nullptr, false);
@@ -152,7 +153,7 @@ void node::send_background_release(lease& l, encoded_row& same) noexcept
             out.send(command::background_release, l, out.release_form(l), &same);
             return;
         } catch (const std::bad_alloc&) {
-            // Sent later, if there is memory for that.
+            // The release is sent later, if there is memory to keep it.
         }
     }
     static_cast<void>(parts_.releases.keep(l, nullptr, false));

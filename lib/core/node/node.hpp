@@ -21,7 +21,7 @@
 
 namespace redlock::core {
 
-/// One node: what rounds can ask of it, and what is known of it.
+/// One node: sends it the commands of rounds, and knows its state.
 class node {
 public:
     node(node_context& shared, round_events& events, unsigned index, const base::address& at);
@@ -31,7 +31,7 @@ public:
     /// The connection, for the events of the engine.
     [[nodiscard]] core::connection& connection() noexcept { return parts_.connection; }
     [[nodiscard]] const core::connection& connection() const noexcept { return parts_.connection; }
-    /// Makes no further connection, and drops what was to be sent on one.
+    /// Ends the connection, makes no further one, and drops pending releases and repairs.
     void stop() noexcept;
 
     // Whether to ask the node.
@@ -45,8 +45,8 @@ public:
         return parts_.requests.is_stalled() ? "has left earlier requests unanswered"
                                             : "has no room for requests (max_buffered_bytes)";
     }
-    /// A round has ended without the node's answer: it gets no new requests until it has caught up,
-    /// unless it was asked so late that it need not have answered yet.
+    /// A round has ended without the node's answer. The node gets no new requests until none of its
+    /// unanswered commands is older than `node_timeout`.
     void mark_stalled() noexcept { parts_.requests.mark_stalled(); }
     [[nodiscard]] bool may_come() const noexcept { return parts_.state.may_come(); }
     [[nodiscard]] bool is_ready() const noexcept { return parts_.state.is_ready(); }
@@ -81,17 +81,17 @@ public:
     }
 
     // Asking.
-    /// Sends what the round asks for; a release goes by `send_release`. `same`: the words for the
-    /// nodes before this one.
+    /// Sends the commands of the round, which is no release. `same`: the words that were encoded
+    /// for an earlier node, to be copied if they fit.
     void ask(round& r, encoded_row& same);
-    /// To the one node that is asked first. What else its vote consists of follows if it grants.
+    /// Asks this node before all others. If it grants, the rest of its vote follows.
     void send_first(round& r);
-    /// It has granted, and the others are asked now.
+    /// The node has granted, and the client asks the others now.
     void send_rest_of_vote(round& r);
-    /// For a caller who waits, now or when the node is back; or the outcome, if it is known without
-    /// asking.
+    /// Releases the lease for a caller that waits: now, or when the node is back. Returns the
+    /// outcome if it is known without asking.
     std::optional<node_outcome> send_release(round& r, encoded_row& same);
-    /// For no caller, now or when the node is back.
+    /// Releases the lease for no caller: now, or when the node is back.
     void send_background_release(lease& l, encoded_row& same) noexcept;
     void store_label(const lease& l) { parts_.requests.store_label(l); }
     void drop_label(const lease& l) { parts_.requests.drop_label(l); }
@@ -102,7 +102,7 @@ public:
         return parts_.notifications;
     }
 
-    /// A number for its name, as `rank` takes it.
+    /// The hash of the node's name, for `rank`.
     [[nodiscard]] std::uint64_t name() const noexcept { return name_; }
     [[nodiscard]] base::instant wake_up() const noexcept { return parts_.state.wake_up; }
     [[nodiscard]] output& out() noexcept { return parts_.requests.out(); }
@@ -113,7 +113,7 @@ public:
     }
     [[nodiscard]] std::size_t unanswered() const noexcept { return parts_.requests.size(); }
     [[nodiscard]] std::size_t pending_releases() const noexcept { return parts_.releases.size(); }
-    /// Releases that have no answer, and those that were not sent yet.
+    /// The number of releases without an answer, and of releases that were not sent yet.
     [[nodiscard]] std::size_t releases_going_out() const noexcept
     {
         return parts_.requests.unanswered_releases() + parts_.releases.unsent();

@@ -9,11 +9,12 @@ using base::nanos;
 
 namespace {
 
-/// A connection that the other end closes after so long, while it is idle, was well: no server ends
-/// idle ones before a second has passed.
+/// An idle connection that lived this long before the other end closed it was well. No server
+/// closes an idle connection within a second.
 constexpr nanos well_while_idle = std::chrono::milliseconds{500};
 
-/// The most addresses of a name to try without a wait. A lookup may give other ones each time.
+/// The maximum number of addresses to try without a wait. Each lookup of the name may return other
+/// ones.
 constexpr unsigned most_other_addresses = 8;
 
 }  // namespace

@@ -17,8 +17,8 @@ std::string quoted(std::string_view word)
     return '\'' + base::printable(word.substr(0, longest)) + '\'';
 }
 
-/// A replica, be it one that takes what is written, gets its master's keys for its own sooner or
-/// later. So does a master that has another master, however it calls itself.
+/// A replica, even a writable one, gets its master's keys in place of its own sooner or later. So
+/// does a server with another master, whatever role it names.
 std::string fault_of_role(std::string_view role)
 {
     if (role.empty() || role == "master") {

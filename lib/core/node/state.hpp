@@ -14,13 +14,13 @@
 
 namespace redlock::core {
 
-/// How far the connection to a node is.
+/// The state of the connection to a node.
 enum class connection_state : std::uint8_t {
-    idle,         ///< never told to connect, or closed for good
-    waiting,      ///< until the next attempt to connect
-    connecting,   ///< the engine connects
-    handshaking,  ///< bytes go both ways, no votes yet
-    ready,        ///< may vote
+    idle,         ///< The client has not begun to connect, or was stopped.
+    waiting,      ///< The client waits until the next attempt to connect.
+    connecting,   ///< The engine connects.
+    handshaking,  ///< The handshake is under way, and the node has no votes yet.
+    ready,        ///< The node may vote.
 };
 
 /// The data that the parts of one node share.
@@ -42,22 +42,28 @@ struct node_state {
     const unsigned index;
     connection_state connection = connection_state::idle;
     core::trouble trouble;
-    /// When the node has something to do next.
+    /// The instant at which `connection::on_time` has something to do.
     base::instant wake_up = base::instant::max();
 
     [[nodiscard]] base::instant now() const noexcept { return shared.now; }
     [[nodiscard]] bool is_ready() const noexcept { return connection == connection_state::ready; }
+    /// Whether an attempt to connect is under way, so that the node may soon be ready.
     [[nodiscard]] bool may_come() const noexcept
     {
         return connection == connection_state::connecting ||
                connection == connection_state::handshaking;
     }
+    /// Moves `wake_up` to `at` if that is earlier.
     void wake_by(base::instant at) noexcept { wake_up = std::min(wake_up, at); }
 
+    /// Reports the node's vote for the round. `error`: the text for a caller's report; may be
+    /// empty.
     void vote(round& r, node_outcome outcome, std::string_view error = {}) noexcept
     {
         events.on_vote(r, index, outcome, error);
     }
+    /// Reports the node's answer about a fencing counter. `why`: the reason of an answer that is
+    /// `unknown` or `unusable`.
     void tell_counter(round& r, counter_answer::kind what, std::int64_t value,
                       std::string_view why = {})
     {

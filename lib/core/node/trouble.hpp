@@ -10,7 +10,7 @@
 
 namespace redlock::core {
 
-/// Why a node is out of use, and what the log says of that: a reason once, and the end of it.
+/// The reason why a node is out of use. Logs each reason once, and its end.
 class trouble {
 public:
     trouble(node_context& shared, const base::address& at) : shared_(shared), address_(at) {}
@@ -25,7 +25,8 @@ public:
     void on_ready() noexcept;
     /// The connection, or the attempt to make one, has ended.
     void on_ended(std::string_view reason, log_level level) noexcept;
-    /// It has ended because of an answer, with this reason, which must be a literal.
+    /// The connection has ended because an answer said that the node is unfit. `reason` must be a
+    /// literal.
     void on_unfit(std::string_view reason) noexcept { unfit_ = reason; }
     void on_granted() noexcept;
 
