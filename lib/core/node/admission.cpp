@@ -17,19 +17,19 @@ namespace {
 
 constexpr std::int64_t billion = 1'000'000'000;
 
-/// How often a marker is looked at that another client may write; more often where little is waited
-/// for.
+/// The longest time between two reads of the marker, which another client may write, and the least
+/// number of reads in a wait.
 constexpr nanos slowest_pace = std::chrono::seconds{1};
 constexpr int looks_a_wait = 8;
 
-/// Behind the fingerprint in a marker; the script that admits adds the node's date.
+/// Follows the fingerprint in a marker. The script that admits the node adds the node's date.
 constexpr std::string_view since = " since=";
 constexpr std::size_t longest_date = 16;
 
-/// How long a pending key may be missed by a client that has lost its connection.
+/// The time for which a client may lose its connection and still find its pending key.
 constexpr nanos absence = std::chrono::minutes{1};
 
-/// Billionths, which are at most one billion, as a decimal number.
+/// A share in billionths, at most one billion, as a decimal number.
 std::string share_text(std::int64_t ppb)
 {
     const std::string digits = std::to_string(billion + ppb % billion).substr(1);
@@ -90,10 +90,10 @@ std::string disagreement(std::string_view marker, std::string_view run_id)
 void admission::on_connected(std::string_view run_id)
 {
     if (run_id_ != run_id) {
-        // Another run has lost keys or not, at a time that nobody knows.
+        // It is not known whether this run of the server has lost keys, or when.
         quarantined_ = false;
         forget_wait();
-        // So that no date that is read takes memory.
+        // `judge` then needs no memory for the date that it reads.
         marker_.reserve(run_id.size() + guard_->fingerprint.size() + since.size() + longest_date);
         marker_.assign(run_id).append(guard_->fingerprint).append(since);
         undated_size_ = marker_.size();

@@ -13,44 +13,47 @@
 
 namespace redlock::core {
 
-/// What clients agree on in a restart guard's marker.
+/// The settings that a restart guard's marker names. All clients must have the same ones.
 struct guard_terms {
     std::int64_t nodes = 0;
     std::chrono::milliseconds max_ttl{};
     std::int64_t drift_ppb = 0;
 };
 
-/// Those of a marker, of which any program may have written another. No value: it has none.
+/// Reads the settings from a marker. Any program may have written it. Empty: it has none.
 [[nodiscard]] std::optional<guard_terms> terms_in(std::string_view marker) noexcept;
 
-/// What is to be said of a marker that names the run of the server and another configuration.
+/// The log text for a marker that names the run of the server, and another configuration.
 [[nodiscard]] std::string disagreement(std::string_view marker, std::string_view run_id);
 
-/// What the marker that was read says of the node.
+/// The meaning of a marker for the node.
 enum class marker_says : std::uint8_t {
     admitted,
-    not_admitted,         ///< there is none, or it names another run of the server
-    other_configuration,  ///< admitted, by clients that are configured differently, or undated
+    not_admitted,         ///< There is no marker, or it names another run of the server.
+    other_configuration,  ///< The marker names another configuration, or has no date.
 };
 
 /**
- * Whether one master may vote, and what it takes until it may: the restart guard, without what is
- * sent and received for it.
+ * Whether one node may vote, and the steps until it may: the logic of the restart guard, without
+ * sending and receiving.
  *
- * A master is admitted while its marker names the run of the server that this connection leads to,
- * and the configuration, and the date by the server's own clock at which that was. One that is not
- * is in quarantine: the client leaves a pending key there, waits from when it knows the key to be
- * there, and lets a script write the marker if the key is there still. Connections come and go
- * meanwhile; another run of the server begins anew.
+ * A node is admitted while its marker names the run of the server that this connection leads to,
+ * and the configuration. The marker must also have the date of the admission by the server's own
+ * clock.
+ *
+ * A node that is not admitted is in quarantine. The client leaves a pending key on it, and waits
+ * from the time at which it knows that the key is there. Then a script writes the marker if the
+ * pending key is still there. The wait goes on while connections come and go. For another run of
+ * the server it begins again.
  */
 class admission {
 public:
-    /// What is to be asked of the node next, one at a time.
+    /// A step of the admission. Only one at a time is under way.
     enum class step : std::uint8_t {
         none,
         leave_pending,  ///< SET the pending key
         look,           ///< GET the marker, which another client may have written
-        admit,          ///< the script
+        admit,          ///< the script that writes the marker
     };
 
     /// `g` may be null: a node that is not guarded is always admitted.
@@ -62,52 +65,55 @@ public:
     [[nodiscard]] bool is_guarded() const noexcept { return guard_ != nullptr; }
     [[nodiscard]] bool is_quarantined() const noexcept { return quarantined_; }
 
-    /// A connection stands, to a server that calls itself `run_id`.
+    /// The client is connected to a server with this run id.
     void on_connected(std::string_view run_id);
     void on_disconnected() noexcept;
 
-    /// `marker`: the marker's value as read on this connection; nothing: there is none. One that
-    /// admits the node tells when that was.
+    /// `marker`: the marker's value as read on this connection; empty: there is none. Keeps the
+    /// date of a marker that admits the node.
     [[nodiscard]] marker_says judge(std::optional<std::string_view> marker) noexcept;
-    /// The node's own date in microseconds when this run of it was admitted, as last read; 0: that
-    /// is not known.
+    /// The date of the admission by the node's own clock, in microseconds, as last read; 0: not
+    /// known.
     [[nodiscard]] std::int64_t admitted_us() const noexcept { return admitted_us_; }
 
     /// The node has shown that it is admitted. True: that is news.
     bool admit() noexcept;
-    /// The node has shown that it is not. True: that is news.
+    /// The node has shown that it is not admitted. True: that is news.
     bool suspend(base::instant now) noexcept;
-    /// It need not wait: its keys are known to be none. Behind `suspend`, once for a node.
+    /// The node need not wait, because it is known to have no keys. To be called after `suspend`,
+    /// once for a node.
     void trust() noexcept { wait_ = {}; }
 
-    /// What is due now, if anything; it is under way until end_step().
+    /// Begins the step that is due; `none`: no step is. The step is under way until `end_step`.
     [[nodiscard]] step begin_step(base::instant now) noexcept;
     [[nodiscard]] step under_way() const noexcept { return under_way_; }
-    /// The answer has come: to what.
+    /// The answer has come. Returns the step that was under way.
     [[nodiscard]] step end_step() noexcept { return std::exchange(under_way_, step::none); }
+    /// The instant at which the next step is due; `max`: there is none.
     [[nodiscard]] base::instant next_step() const noexcept { return next_; }
-    /// How long it will be in quarantine yet.
+    /// The time that the node will still be in quarantine.
     [[nodiscard]] base::nanos remaining(base::instant now) const noexcept;
 
-    /// The key to be left is a new one each time. Only then it shows, by being there, that nothing
-    /// was lost since.
+    /// Names the next pending key. Each has a new name, so its presence shows that the node has
+    /// lost nothing since the client left it.
     void name_pending(std::string_view random);
     [[nodiscard]] const std::string& pending_key() const noexcept { return pending_; }
-    /// Longer than it is waited for, also by who loses his connection.
+    /// The ttl of the pending key. It exceeds the wait, even if the client loses its connection for
+    /// some time.
     [[nodiscard]] base::nanos pending_life() const noexcept;
     [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
-    /// The marker that admits the node, up to the date.
+    /// The marker that admits the node, up to where its date begins.
     [[nodiscard]] std::string_view undated_marker() const noexcept
     {
         return std::string_view(marker_).substr(0, undated_size_);
     }
 
-    // How a step went that showed nothing else of the node.
+    // The outcomes of a step that show nothing else about the node.
     /// The pending key is there: the wait begins.
     void on_pending_left(base::instant now) noexcept;
-    /// It is there no more: keys were lost meanwhile, and the wait begins anew.
+    /// The pending key has gone: the node has lost keys, and the wait begins again.
     void on_pending_gone(base::instant now) noexcept;
-    /// Nothing has changed, or the node has refused.
+    /// The step has changed nothing, or the node has refused it.
     void on_unchanged(base::instant now) noexcept;
 
 private:
@@ -118,14 +124,16 @@ private:
     const base::guard_settings* guard_;
     bool quarantined_ = false;
     step under_way_ = step::none;
-    /// Of the server that the connection leads to, or last led to.
+    /// The run id of the server that the connection leads to, or last led to.
     std::string run_id_;
-    /// As last read: the same bytes need no second look. Without a date until one was read.
+    /// The marker as last read, so that equal bytes need no second check. It has no date until one
+    /// was read.
     std::string marker_;
     std::size_t undated_size_ = 0;
     std::int64_t admitted_us_ = 0;
     std::string pending_;
-    /// How long, and since when; `max` while the pending key is not known to be there.
+    /// The length of the wait, and when it began; `max` while the pending key is not known to be
+    /// there.
     base::nanos wait_;
     base::instant waits_since_ = base::instant::max();
     base::instant next_ = base::instant::max();

@@ -11,13 +11,13 @@ using base::nanos;
 
 namespace {
 
-/// A server, or what stands in front of it, that ends so many connections when it is asked for
-/// notifications is not asked again for so long.
+/// If a server or a proxy ends this many connections in a row after a request for a notification,
+/// the client makes no request for this time.
 constexpr unsigned most_lost_watches = 3;
 constexpr nanos pause_of_watches = std::chrono::minutes{10};
 
-/// The node is asked for so long, and as long as it then takes to find that nobody waits. Longer
-/// than from one poll to the next.
+/// Notifications stay on for at least this time. Then the client checks whether a waiter needs one.
+/// Longer than the time between two polls.
 constexpr nanos watched_at_least = std::chrono::seconds{2};
 
 }  // namespace
@@ -85,8 +85,8 @@ void notifications::end_if_idle()
     }
 }
 
-/// Whether it was because of this is not known, unless it happens again and again. Each row that
-/// reads a key has one such command.
+/// A single lost connection does not show that the request was the cause; several in a row do. Each
+/// row that reads a key has one such command, and a connection counts once.
 void notifications::on_watch_lost() noexcept
 {
     if (std::exchange(has_lost_watch_, true) || ++lost_watches_ < most_lost_watches) {
@@ -122,7 +122,7 @@ void notifications::on_accepted(command what) noexcept
     }
 }
 
-/// If TRACKING failed, CACHING fails too, and its error says nothing.
+/// If TRACKING has failed, CACHING fails too, and its error says nothing new.
 bool notifications::on_refused(command what, bool is_final) noexcept
 {
     const bool is_tracking = what != command::caching;
@@ -136,7 +136,7 @@ bool notifications::on_refused(command what, bool is_final) noexcept
     return tracking_ == tracks::refused && !std::exchange(is_refusal_logged_, true);
 }
 
-/// Of a key that has gone or was changed; a null of all of them.
+/// Reads a push message: the keys that were deleted or changed, or a null for all keys.
 void notifications::on_push(const resp::reply& r) noexcept
 {
     if (r.at(0).text() != "invalidate") {

@@ -14,8 +14,8 @@
 namespace redlock::core {
 
 /**
- * The keys that a node was asked to notify the client of. A notification is a hint: if one does not
- * come, a waiter polls.
+ * The notifications of one node about keys that waiters want. A notification is a hint: if none
+ * comes, a waiter polls.
  *
  * https://redis.io/docs/latest/develop/reference/client-side-caching/
  */
@@ -33,54 +33,55 @@ public:
 
     /// Whether the node can be asked for notifications.
     [[nodiscard]] bool can_track() const noexcept;
-    /// Whether it was asked on this connection, and has not refused.
+    /// Whether the client has asked for notifications on this connection, and the node has not
+    /// refused.
     [[nodiscard]] bool is_tracking() const noexcept { return tracking_ == tracks::on; }
     /// Whether the node has missed a notification since it last sent one.
     [[nodiscard]] bool is_silent() const noexcept { return is_silent_; }
 
     /// Asks for a notification when the key of `resource` goes.
     void watch(lease& l, std::string_view resource);
-    /// Adds the commands that stand in front of the one that reads the key.
+    /// Adds the commands that must come before the one that reads the key.
     void add_to(command_row& row) const;
-    /// Such a row was sent.
+    /// A row with these commands was sent.
     void note_sent() noexcept;
-    /// Ends the notifications if no waiter needs one, as the server remembers each key that was
-    /// read.
+    /// Ends the notifications if no waiter needs one, because the server remembers each key that
+    /// was read.
     void end_if_idle();
-    /// When to see whether a waiter needs one.
+    /// The instant at which `end_if_idle` must check next; `max`: never.
     [[nodiscard]] base::instant next() const noexcept { return look_at_; }
 
-    /// A poll has found that the node owes a notification since this instant. False: it has sent
-    /// one meanwhile, which may have been that.
+    /// A poll has found a change since this instant that the node has not reported. False: the node
+    /// has sent a notification since then, which may have been the one.
     [[nodiscard]] bool note_silence(base::instant since) noexcept;
     void on_push(const resp::reply& r) noexcept;
-    // The replies to a command of `add_to`, or to the end.
+    // The replies to the commands of `add_to`, and to the one that ends the notifications.
     void on_accepted(command what) noexcept;
-    /// True: the refusal is to be logged, because waiters will poll from now on.
+    /// True: the caller must log the refusal, because waiters poll from now on.
     [[nodiscard]] bool on_refused(command what, bool is_final) noexcept;
     /// The node has answered the command that reads the key.
     void on_watched() noexcept { lost_watches_ = 0; }
-    /// The connection was lost before the node answered such a row.
+    /// The connection was lost before the node answered a row that reads a key.
     void on_watch_lost() noexcept;
 
 private:
     node_state& node_;
     requests& requests_;
     const handshake& greeting_;
-    /// Whether the server sends notifications on this connection, as far as it was asked to.
+    /// Whether the server sends notifications on this connection.
     enum class tracks : std::uint8_t { off, on, refused };
     tracks tracking_ = tracks::off;
     /// The last CLIENT TRACKING of this connection succeeded.
     bool accepts_tracking_ = false;
     bool is_refusal_logged_ = false;
-    /// The connection was lost before the node had answered such a row.
+    /// The last connection was lost before the node answered a row that reads a key.
     bool has_lost_watch_ = false;
     bool is_silent_ = false;
     bool is_silence_logged_ = false;
     base::instant last_push_ = base::instant::min();
     base::instant look_at_ = base::instant::max();
-    /// So many connections in a row were lost, and from when on the node is asked again after too
-    /// many of them.
+    /// The number of such connections in a row, and the instant from which on the node is asked
+    /// again.
     unsigned lost_watches_ = 0;
     base::instant usable_from_{};
 };

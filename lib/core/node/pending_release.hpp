@@ -40,13 +40,13 @@ struct pending_release {
     }
 };
 
-/// The pending releases of one node: first those that were not sent, the oldest first, then those
-/// to be repeated, in the order in which they are due.
+/// The pending releases of one node: first the unsent ones, the oldest first, then the repeats, in
+/// the order in which they are due.
 class pending_release_queue {
 public:
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return unsent_.size() + repeats_.size(); }
-    /// Those that were never sent, or not since their connection was lost.
+    /// The number of releases that were never sent, or not since their connection was lost.
     [[nodiscard]] std::size_t unsent() const noexcept { return unsent_.size(); }
 
     [[nodiscard]] pending_release& front() noexcept
@@ -55,7 +55,7 @@ public:
         return unsent_.empty() ? *repeats_.begin() : unsent_.front();
     }
 
-    /// Whether a release that waits for its repetition fits.
+    /// Whether `fits` is true for a release that waits to be repeated.
     template <class Fits>
     [[nodiscard]] bool any_repeat(Fits fits) const
     {

@@ -74,7 +74,8 @@ bool pending_releases::may_have_key(const lease& l) const noexcept
            (l.granted.load(std::memory_order_relaxed) & bit(node_.index)) != 0;
 }
 
-/// A node that stands still may have the SET, or another client may have set the key with any ttl.
+/// The end of a key is not known if the node may still execute the SET, or if another client set
+/// the key with any ttl.
 instant pending_releases::end_of_key(const lease& l) const noexcept
 {
     if (l.adopted || may_be_set_yet(l)) {
@@ -191,7 +192,7 @@ void pending_releases::settle(const pending& p, node_outcome outcome, std::strin
                      : waits != nullptr  ? waits->of
                                          : &p.of_lease();
     if (waits != nullptr) {
-        // It may be our own earlier release, whose answer was lost, that left no key.
+        // An earlier release of this client, whose answer was lost, may have deleted the key.
         const bool was_ours =
             outcome == node_outcome::refused && answered != nullptr && answered->sent_before;
         node_.vote(*waits, was_ours ? node_outcome::granted : outcome, error);
@@ -231,7 +232,7 @@ std::string_view pending_releases::own_key_error(const lease& wanted) const noex
 
 void pending_releases::send_due(bool all)
 {
-    // The rest waits for the next reply. So there must be one, though there is no room.
+    // The rest waits for the next reply. So an idle node gets one release even without room.
     while (!waiting_.empty() && one_by_one_from_ <= node_.now() &&
            requests_.size() < most_unanswered && requests_.has_room_or_is_idle()) {
         pending_release& d = waiting_.front();
@@ -243,7 +244,7 @@ void pending_releases::send_due(bool all)
             continue;
         }
         if (d.due > node_.now()) {
-            d.pause /= 2;  // it is sent early, and the next one must not be late for that
+            d.pause /= 2;  // It is sent early, so the next pause does not grow.
         }
         requests_.send(command::pending_release, d, requests_.release_form(*d.of));
         waiting_.pop();
@@ -278,13 +279,13 @@ void pending_releases::drop_expired() noexcept
 void pending_releases::keep_repair(lease& l) noexcept
 {
     if (node_.shared.stopped || size() >= node_.shared.settings.max_pending_releases) {
-        return;  // the counter stays until the resource is locked again
+        return;  // the counter has no ttl until the resource is locked again
     }
     try {
         repairs_.push(&l);
         ++l.references;
     } catch (const std::bad_alloc&) {
-        // As above: the counter stays.
+        // As above: the counter has no ttl for now.
     }
 }
 

@@ -27,7 +27,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return waiting_.size() + repairs_.size(); }
     /// Releases that were not sent yet.
     [[nodiscard]] std::size_t unsent() const noexcept { return waiting_.unsent(); }
-    /// The next instant at which something becomes due. What is due already waits for a reply.
+    /// The next instant at which a release or a repair becomes due. Those that are due already wait
+    /// for a reply.
     [[nodiscard]] base::instant next() noexcept;
 
     // The connection.
@@ -83,12 +84,13 @@ private:
     node_state& node_;
     requests& requests_;
     pending_release_queue waiting_;
-    /// Of resources whose counter a lost connection may have begun without a ttl. Counted.
+    /// Leases whose fencing counters may have no ttl, since the answer to an increment was lost.
+    /// Counted.
     ring<lease*> repairs_;
-    /// The last one has failed: from when on one more is tried.
+    /// After a failed repair, the client tries one more from this instant on.
     base::instant repairs_due_{};
-    /// The node answers releases with errors: from then on the client sends one a second, until one
-    /// succeeds. Zero: it does not.
+    /// The node answers releases with errors: from this instant on the client sends one a second,
+    /// until one succeeds. Zero: it does not.
     base::instant one_by_one_from_{};
     /// The last error of a release on this connection.
     std::string error_;

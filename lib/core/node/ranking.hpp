@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-/// In which order the nodes are preferred for a resource: one that all clients share, whatever
-/// built them, and another one for each resource (rendezvous hashing).
+/// The order in which a client prefers the nodes for a resource (rendezvous hashing). All clients
+/// have the same order, whatever compiler built them. Each resource has its own.
 namespace redlock::core {
 
 /// FNV-1a.
@@ -17,8 +17,8 @@ namespace redlock::core {
     return hash;
 }
 
-/// The node whose rank is the greatest comes first. The finalizer of SplitMix64: each bit of what
-/// goes in stirs all of them.
+/// The rank of a node for a resource. The node with the greatest rank comes first. This is the
+/// finalizer of SplitMix64, in which each input bit changes all output bits.
 [[nodiscard]] constexpr std::uint64_t rank(std::uint64_t resource, std::uint64_t node) noexcept
 {
     std::uint64_t n = resource ^ node;

@@ -16,7 +16,7 @@ constexpr std::string_view restarted = "it was restarted: its marker names anoth
 constexpr std::string_view forgot = "its marker is missing: it has lost its keys, or is new";
 constexpr std::string_view unsure = "its marker is missing, or names another run of it";
 
-/// The text that a reply to GET has; none for a null.
+/// The text of a reply to GET; empty: the reply is a null.
 std::optional<std::string_view> text_of(const resp::reply& r) noexcept
 {
     return r.is_null() ? std::nullopt : std::optional{r.text()};
@@ -147,7 +147,7 @@ void restart_guard::on_pending_left()
 {
     admission_.on_pending_left(node_.now());
     if (reason_ != restarted && reason_ != forgot) {
-        reason_ = unsure;  // and no more what it refused
+        reason_ = unsure;  // replaces the reason of an earlier refusal
     }
 }
 

@@ -24,25 +24,25 @@ public:
     [[nodiscard]] bool is_on() const noexcept { return admission_.is_guarded(); }
     /// Why the node is in quarantine.
     [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
-    /// Whether the vote for the lease counts only with the marker behind it. A key whose grant was
-    /// proven is still that key, because a restart would have taken it away.
+    /// Whether the node's vote for the lease counts only with a marker that was read after it. A
+    /// proven grant needs no further proof: a restart would have taken its key away.
     [[nodiscard]] bool has_to_prove(const lease& l) const noexcept
     {
         return is_on() && (l.counted & bit(node_.index)) == 0;
     }
 
-    /// Takes what the handshake of a new connection has read. False: the marker is of clients with
-    /// another configuration.
+    /// Takes the run id and the marker that the handshake has read. False: clients with another
+    /// configuration wrote the marker.
     [[nodiscard]] bool begin_connection(const handshake& greeting);
-    /// The node can be asked. `is_first`: for the first time since the client exists.
+    /// The connection is ready. `is_first`: the first attempt to connect has succeeded.
     void on_ready(const handshake& greeting, bool is_first);
     /// Sends the step that is due, if one is.
     void send_step();
     /// Takes a marker that the node returned, or a null.
     marker_says on_marker(const resp::reply& marker);
-    /// Takes the reply to a step. False: the marker is of clients with another configuration.
+    /// Takes the reply to a step. False: clients with another configuration wrote the marker.
     [[nodiscard]] bool on_answer(admission::step asked, const resp::reply& r);
-    /// The node does not do what it takes: the client logs that once, and tries again.
+    /// The node refuses a step of its admission. The client logs the reason once, and tries again.
     void cannot_be_admitted(std::string why);
 
 private:
