@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
-// The replies to an acquire: the vote of the node. Those about a fencing counter are in
-// counter_replies.cpp.
+// The replies to an acquire, which make up the vote of the node. `counter_replies.cpp` has the
+// replies about a fencing counter.
 namespace redlock::core {
 
 using std::chrono::milliseconds;
@@ -23,18 +23,18 @@ void note_grant(node_parts& n, round& asked)
     n.state.shared.stats.late_grants += l.given_back;
     asked.keyed |= bit(n.state.index);
     if (l.label != nullptr && !l.given_back) {
-        n.requests.store_label(l);  // the majority that won the lock was named before
+        n.requests.store_label(l);  // a late grant: the label went to the others before
     }
 }
 
-/// If the key that is in the way may be the client's own, the node has failed.
+/// The node has refused. If the key in the way may be this client's own, the node has failed.
 void record_refusal(node_parts& n, round& asked) noexcept
 {
     const std::string_view own = n.releases.own_key_error(*asked.of);
     n.state.vote(asked, own.empty() ? node_outcome::refused : node_outcome::failed, own);
 }
 
-/// What a node says may shorten a wait, and never lengthen it.
+/// Keeps the shortest ttl, so that no node can make a wait longer.
 void note_holder_ttl(node_parts& n, round& asked, std::int64_t ttl_ms)
 {
     const milliseconds ttl{std::min<std::int64_t>(ttl_ms, base::max_ttl.count())};
@@ -82,7 +82,7 @@ void on_granted(node_parts& n, round& asked)
         n.state.trouble.on_granted();
     }
     if (n.guard.has_to_prove(*asked.of)) {
-        asked.awaits_proof |= bit(n.state.index);  // comes with the marker
+        asked.awaits_proof |= bit(n.state.index);  // the marker brings the proof
     }
     cast_vote(n, asked);
 }
@@ -119,11 +119,11 @@ bool on_set(node_parts& n, const pending& p, const resp::reply& r)
     } else if (!asked.asks_ttl) {
         record_refusal(n, asked);
     }
-    // A refusal that asked for more is recorded with the reply behind it.
+    // If the client also asked for the ttl, that reply records the refusal.
     return true;
 }
 
-/// All the keys at once: none of them is set where one was in the way.
+/// The script sets all keys or none.
 bool on_take(node_parts& n, const pending& p, const resp::reply& r)
 {
     round& asked = p.of_round();
@@ -159,7 +159,7 @@ bool on_take(node_parts& n, const pending& p, const resp::reply& r)
     return true;
 }
 
-/// What stands in front of it was done by an admitted node, if that is what the marker says.
+/// If the marker admits the node, an admitted node has executed the commands before this one.
 bool on_marker(node_parts& n, const pending& p, const resp::reply& r)
 {
     round& asked = p.of_round();

@@ -14,36 +14,36 @@ struct pending_release;
 struct lease;
 struct round;
 
-/// A command for a node. `traits_of` says for each one which words it has, and what follows
-/// from its reply or from the loss of its connection.
+/// A command for a node. The table of `traits_of` has its words, and what follows from its reply or
+/// from the loss of its connection.
 enum class command : std::uint8_t {
-    set,                 ///< SET NX PX; the vote
-    take,                ///< sets the keys of several resources, all or none, by a script; the vote
-    marker,              ///< GET of the restart guard's marker; proves the vote in front of it
-    holder_ttl,          ///< PTTL after a SET; if the SET was refused, the vote counts with this
-    holder_label,        ///< GETRANGE of the holder's label
-    set_label,           ///< stores the label of a lock that the client has
-    drop_label,          ///< compare-and-delete of that label
-    increment,           ///< INCR of the fencing counter after a SET
-    count,               ///< increments a fencing counter that may be new, by a script
-    repair_expiry,       ///< sends that script again, for a counter that may have no ttl
-    align,               ///< raises the fencing counter to a value that a majority can agree on
-    extend,              ///< compare-and-PEXPIRE
-    release,             ///< compare-and-delete that a caller waits for
-    background_release,  ///< compare-and-delete that no caller waits for
-    pending_release,     ///< compare-and-delete that is sent late or again
-    inspect,             ///< GET and PTTL in one script
-    admission,           ///< a step of the restart guard
-    start_tracking,      ///< CLIENT TRACKING ON: notify when a key that was read changes
-    end_tracking,        ///< CLIENT TRACKING OFF
-    caching,             ///< CLIENT CACHING YES: the next command reads such a key
-    watch,               ///< PTTL after that, for a key that a waiter wants
+    set,                 ///< SET NX PX. It is the vote.
+    take,                ///< A script that sets several keys, all or none. It is the vote.
+    marker,              ///< GET of the restart guard's marker. It proves the vote before it.
+    holder_ttl,          ///< PTTL after a SET. It completes the vote if the SET was refused.
+    holder_label,        ///< GETRANGE of the holder's label.
+    set_label,           ///< A script that stores the label of a lock that the client holds.
+    drop_label,          ///< Compare-and-delete of that label.
+    increment,           ///< INCR of the fencing counter after a SET.
+    count,               ///< A script that increments a fencing counter that may be new.
+    repair_expiry,       ///< That script again, for a counter that may have no ttl.
+    align,               ///< A script that aligns the counter to a value for a majority.
+    extend,              ///< Compare-and-PEXPIRE.
+    release,             ///< Compare-and-delete that a caller waits for.
+    background_release,  ///< Compare-and-delete that no caller waits for.
+    pending_release,     ///< Compare-and-delete that is sent late or again.
+    inspect,             ///< GET and PTTL in one script.
+    admission,           ///< A step of the restart guard.
+    start_tracking,      ///< CLIENT TRACKING ON: asks for notifications of keys that are read.
+    end_tracking,        ///< CLIENT TRACKING OFF.
+    caching,             ///< CLIENT CACHING YES: the next command reads such a key.
+    watch,               ///< PTTL after that, for a key that a waiter wants.
     role,                ///< HELLO, INFO replication or ROLE: is the node still a master?
-    ping,                ///< PING, or GET of the marker
-    handshake,           ///< a step of the handshake; the last one, for the size of the table
+    ping,                ///< PING, or GET of the marker.
+    handshake,           ///< A step of the handshake. It is last, for the size of the table.
 };
 
-/// Commands that a node is sent together. Their replies come in the same order.
+/// Commands that are sent to a node together. Their replies come in the same order.
 class command_row {
 public:
     constexpr command_row() noexcept = default;
@@ -69,12 +69,12 @@ private:
     std::uint8_t size_ = 0;
 };
 
-/// How a scripted command was put on the wire.
+/// The form of a scripted command on the wire.
 enum class form : std::uint8_t {
-    evalsha,  ///< by digest; after NOSCRIPT, the client sends the text
-    eval,     ///< by the script's text
-    delifeq,  ///< a release by Valkey's DELIFEQ
-    delex,    ///< a release by Redis' DELEX
+    evalsha,  ///< By digest. After NOSCRIPT, the client sends the text.
+    eval,     ///< By the script's text.
+    delifeq,  ///< A release by Valkey's DELIFEQ.
+    delex,    ///< A release by Redis' DELEX.
 };
 
 [[nodiscard]] constexpr bool is_script(form f) noexcept
@@ -96,8 +96,8 @@ struct command_subject {
     kind what = kind::none;
 };
 
-/// The words of a row in the buffer of one node, from where they are copied for the next node.
-/// Valid until the first node is sent anything else.
+/// The words of a row in the buffer of one node, to be copied for the next node. Valid until
+/// something else is appended for the first node.
 struct encoded_row {
     std::string_view bytes;
     command_row commands{};
@@ -112,7 +112,7 @@ struct told_ttl {
     base::instant asked{};  ///< when the client asked for it
 };
 
-/// A command whose reply has not come. Its subject is of the kind that `traits_of` says.
+/// A command without a reply. Its subject is of the kind that `traits_of` says.
 struct pending {
     void* subject = nullptr;
     base::instant sent{};

@@ -21,7 +21,7 @@ void node_context::log(log_level level, std::initializer_list<std::string_view> 
         }
         settings.log(level, whole);
     } catch (...) {
-        // A log must not break a lock; log.hpp says so.
+        // A log that throws must not break a lock: `log.hpp` says so.
     }
 }
 

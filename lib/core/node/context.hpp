@@ -57,12 +57,12 @@ struct node_context {
 
     /// The number of waiters that rely on each node for a notification.
     std::array<std::size_t, max_nodes> watchers{};
-    /// The run of the server that each ready node leads to; empty: unknown, or not ready.
+    /// The run id of the server that each ready node leads to; empty: unknown, or not ready.
     std::array<std::string_view, max_nodes> run_ids{};
     /// Fencing counters that nodes are known to have.
     counters known_counters;
 
-    // Memory. It outlives the nodes, which give back what they have.
+    // Memory. It outlives the nodes, which return their part of it.
     pool<pending_release> pending_releases;
     /// A thousand acquires with tokens, all in one turn, take five blocks of each node. After a
     /// burst, half a MiB for each node is kept.

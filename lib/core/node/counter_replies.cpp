@@ -11,7 +11,8 @@ namespace redlock::core {
 
 namespace {
 
-/// Of several resources no answer says which one's counter it is.
+/// The name of the counter in a message. For several resources, no answer says which counter it is
+/// about.
 std::string counter_text(const node_parts& n, const lease& l)
 {
     return l.group ? "a fencing counter of the resources (their keys end with " +
@@ -19,7 +20,7 @@ std::string counter_text(const node_parts& n, const lease& l)
                    : "the fencing counter " + key_text(n, l.resource, base::counter_suffix);
 }
 
-/// The increment began another one, without a ttl.
+/// The counter was lost, and the increment began a new one without a ttl.
 void on_counter_gone(node_parts& n, round& asked)
 {
     n.state.shared.known_counters.forget(asked.of->resource_hash, n.state.index);
@@ -32,14 +33,15 @@ void on_counter_gone(node_parts& n, round& asked)
     n.requests.send(command::repair_expiry, *asked.of);
 }
 
-/// The counter may still complete the node's vote.
+/// Whether the counter may still complete the node's vote.
 bool may_count(const node_parts& n, const round& asked) noexcept
 {
     return (asked.keyed & bit(n.state.index)) != 0 && !asked.tally.has_voted(n.state.index) &&
            n.state.now() < asked.deadline;
 }
 
-/// What the counter of one resource was incremented to. If the node granted, this is its vote.
+/// Takes the reply to an increment for one resource. If the node granted the key, the new value is
+/// its vote.
 bool on_own_counter(node_parts& n, round& asked, const resp::reply& r)
 {
     if ((asked.keyed & bit(n.state.index)) == 0) {
@@ -55,17 +57,15 @@ bool on_own_counter(node_parts& n, round& asked, const resp::reply& r)
 
 }  // namespace
 
-/// An error about the counter's value or key names that key so that an operator can look at it.
 std::string counter_error(const node_parts& n, const lease& l, const resp::reply& r)
 {
-    // Of several resources, the error may be about the key of a lock.
+    // For several resources, the error may be about the key of a lock.
     const bool is_its_key = resp::says_key_not_permitted(r.text()) && !l.group;
     return resp::says_bad_counter(r.text()) || is_its_key
                ? counter_text(n, l) + ": " + error_of(n, r)
                : error_of(n, r);
 }
 
-/// The value that the vote of a node that granted is for.
 void take_counter(node_parts& n, round& asked, std::int64_t value)
 {
     if (value < 1 || value > largest_counter) {
@@ -117,7 +117,7 @@ bool on_repair(node_parts& n, const pending& p, const resp::reply& r)
 {
     if (r.is_error()) {
         const script_result says = n.requests.take_script_reply(p, r);
-        // Room or not: the counter has to have a ttl.
+        // Even without room, because the counter must have a ttl.
         if (says == script_result::again || says == script_result::no_room) {
             n.requests.send_again(p);
             return true;
@@ -162,7 +162,7 @@ bool on_align(node_parts& n, const pending& p, const resp::reply& r)
     }
     switch (n.requests.take_script_reply(p, r)) {
         case script_result::again:
-            // A later alignment may need the script as well.
+            // Even if this alignment is closed: a late answer may complete a later one.
             if (!asked.of->given_back && n.state.now() < asked.deadline) {
                 n.requests.send_again(p);
                 return true;

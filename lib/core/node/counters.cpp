@@ -17,7 +17,7 @@ void counters::reserve()
     }
 }
 
-/// In `table`, which may be constant. None while there is no memory.
+/// The places for the resource in `table`, which may be constant; empty before `reserve`.
 template <class Table>
 auto counters::places_in(Table& table, std::uint64_t resource) noexcept
 {
@@ -47,8 +47,9 @@ node_mask counters::others_that_know(const known& k, unsigned node) const noexce
     return others;
 }
 
-/// What is known of other nodes stays so; they share the first of all ends. Nodes with a connection
-/// that has not seen it are dropped before `youngest` moves on, or they would seem to have.
+/// The entry keeps other nodes that have the counter; all share the earliest end. A node whose
+/// present connection has not seen the counter is dropped before `youngest` changes. Otherwise it
+/// would seem to have seen it.
 void counters::note(std::uint64_t resource, unsigned node, instant when, nanos life) noexcept
 {
     if (table_.empty()) {
@@ -75,8 +76,8 @@ void counters::forget(std::uint64_t resource, unsigned node) noexcept
     }
 }
 
-/// Its own, or else the one that is over first; not before the table has grown if that is not yet
-/// over.
+/// The entry of the resource, or else the entry that ends first. If that one has not ended yet, the
+/// table grows first.
 counters::known& counters::place_for(std::uint64_t resource, instant when) noexcept
 {
     const auto choose = [&]() -> known& {
@@ -88,7 +89,7 @@ counters::known& counters::place_for(std::uint64_t resource, instant when) noexc
     return k.resource != resource && k.end > when && grow() ? choose() : k;
 }
 
-/// What shared some places before has twice as many now, so that there is room for all of it.
+/// Doubles the table. Entries that shared places have twice as many then, so all of them find room.
 bool counters::grow() noexcept
 {
     if (table_.size() == most) {
@@ -98,7 +99,7 @@ bool counters::grow() noexcept
     try {
         before.resize(table_.size() * 2);
     } catch (const std::bad_alloc&) {
-        return false;  // then some are counted by the script
+        return false;  // The client then sends the script more often.
     }
     before.swap(table_);
     for (const known& k : before) {

@@ -13,42 +13,43 @@
 namespace redlock::core {
 
 /**
- * The nodes on which the counter of a resource is known to be there, seeded and with a term of
- * life, so that a plain increment will do. A cache that grows with the resources in use, to 4 MiB
- * at most: what is not in it is counted by the script once more.
+ * Remembers which nodes have a seeded fencing counter with a ttl for a resource, so that a plain
+ * INCR is enough. It is a cache, which grows with the resources in use up to 4 MiB. For a counter
+ * that is not in it, the client sends the script once more.
  */
 class counters {
 public:
-    /// Whether the counter has been seen by the node's connection, and will be there for a while.
+    /// Whether the node's present connection has seen the counter, and the counter still has a part
+    /// of its ttl left.
     [[nodiscard]] bool knows(std::uint64_t resource, unsigned node,
                              base::instant now) const noexcept;
 
-    /// It was there at `when` or later, with a term of `life` from then on.
+    /// The counter was on the node at `when` or later, with a ttl of `life` from then on.
     void note(std::uint64_t resource, unsigned node, base::instant when, base::nanos life) noexcept;
 
     /// The node has another connection, and may have lost what was seen before.
     void on_connected(unsigned node) noexcept { made_[node] = ++connections_; }
 
-    /// It is gone after all.
+    /// The counter has gone before its time.
     void forget(std::uint64_t resource, unsigned node) noexcept;
 
-    /// Takes the memory, if it has not been taken. May throw `std::bad_alloc`.
+    /// Allocates the table at the first call. May throw `std::bad_alloc`.
     void reserve();
 
 private:
     struct known {
         std::uint64_t resource = 0;
-        base::instant end{};  ///< the first of the nodes'
-        /// The youngest of the connections that saw it. Nodes that have a younger one by now may
-        /// have lost it since.
+        base::instant end{};  ///< the earliest end on any of these nodes
+        /// The youngest of the connections that saw the counter. A node with a younger connection
+        /// may have lost the counter since.
         std::uint64_t youngest = 0;
         node_mask nodes = 0;
     };
 
     static constexpr std::size_t fewest = 8192;
     static constexpr std::size_t most = 131'072;
-    /// A resource has so many places, next to each other, in any of which it may stand. With one
-    /// the tenth part of a thousand resources would put each other out for ever.
+    /// The number of adjacent places of the table that may have a resource. With one place, a tenth
+    /// of a thousand resources would displace each other all the time.
     static constexpr std::size_t ways = 4;
 
     template <class Table>
@@ -60,7 +61,7 @@ private:
 
     std::vector<known> table_;
     std::uint64_t connections_ = 0;
-    /// Of each node: which of all connections it has.
+    /// The serial number of each node's present connection.
     std::array<std::uint64_t, max_nodes> made_{};
 };
 

@@ -14,11 +14,11 @@ namespace redlock::core {
 /// A node's answer about the fencing counter of a round.
 struct counter_answer {
     enum class kind : std::uint8_t {
-        counted,   ///< the node granted the key, and its counter became `value`
-        aligned,   ///< the counter was raised to `value`
-        found,     ///< the counter is at `value`, and was not raised
-        unknown,   ///< the counter may or may not have been raised, because of `why`
-        unusable,  ///< the node has no vote, because of `why`
+        counted,   ///< The node granted the key, and its counter became `value`.
+        aligned,   ///< The counter was aligned to `value`.
+        found,     ///< The counter is at `value`, and was not aligned.
+        unknown,   ///< The counter may or may not have been aligned, because of `why`.
+        unusable,  ///< The node has no vote, because of `why`.
     };
 
     kind what;
@@ -26,25 +26,25 @@ struct counter_answer {
     std::string_view why{};
 };
 
-/// A message that a node sends without a question.
+/// A message that a node sends without a request.
 enum class notification : std::uint8_t {
-    key_gone,       ///< a key was deleted or changed, or has expired
-    all_keys_gone,  ///< the same of all keys
-    none_to_come,   ///< the connection was lost, so no notification will come
+    key_gone,       ///< A key was deleted or changed, or has expired.
+    all_keys_gone,  ///< All keys may have gone.
+    none_to_come,   ///< The connection was lost, so no notification will come.
 };
 
 /// A change of the connection to a node.
 enum class connection_event : std::uint8_t {
-    ready,        ///< the node may vote
-    lost,         ///< the node was ready, or was being connected to
-    unreachable,  ///< the node will not be ready before the next attempt to connect
+    ready,        ///< The node may vote.
+    lost,         ///< The connection has ended, or the attempt to connect has.
+    unreachable,  ///< The node will not be ready before the next attempt to connect.
 };
 
 /// Receives the reports of nodes about keys that waiters want.
 class key_events {
 public:
-    /// The node will send a notification when the key goes that is in the way of `l`. `held`: among
-    /// several resources, the number of the one in the way, from one; 0: the number is known.
+    /// The node will send a notification when the key in the way of `l` goes. `held`: among several
+    /// resources, the number of the one in the way, from one; 0: the number is known.
     virtual void on_watched(const lease& l, unsigned node, unsigned held,
                             told_ttl told) noexcept = 0;
     virtual void on_notification(unsigned node, notification what,
@@ -54,7 +54,7 @@ protected:
     ~key_events() = default;
 };
 
-/// Receives all that waiters must know of keys and rounds.
+/// Receives the events of keys and rounds that concern waiters.
 class contention_events : public key_events {
 public:
     /// A node has refused the attempt.

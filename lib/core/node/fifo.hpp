@@ -9,8 +9,8 @@
 
 namespace redlock::core {
 
-/// A FIFO that takes its memory from what several have in common, block by block, and gives it
-/// back: one that is long for once leaves room for the others.
+/// A FIFO that takes its memory in blocks from a pool that several share. It returns each block
+/// after use, so a FIFO that was long once leaves room for the others.
 template <class T>
 class fifo {
 public:
@@ -22,7 +22,7 @@ public:
     };
     using blocks = pool<block>;
 
-    /// `common` outlives it: it keeps what it has in the end.
+    /// `common` must outlive the FIFO. It owns the blocks that the FIFO still has at its end.
     explicit fifo(blocks& common) noexcept : blocks_(common) {}
     fifo(const fifo&) = delete;
     fifo& operator=(const fifo&) = delete;
@@ -36,7 +36,7 @@ public:
         return first_->slots[head_];
     }
 
-    /// Makes room for `more`, a block at most, so that so many pushes cannot throw.
+    /// Makes room for `more` elements, at most one block, so that `push` finds room.
     void reserve(std::size_t more)
     {
         assert(more <= block_length);
@@ -94,11 +94,11 @@ private:
     blocks& blocks_;
     block* first_ = nullptr;
     block* last_ = nullptr;
-    /// Behind the last, as soon as that is full. Null mostly.
+    /// The block to follow the last one when that is full. Mostly null.
     block* spare_ = nullptr;
-    /// The next one to go, in the first block.
+    /// The index of the oldest element, in the first block.
     std::size_t head_ = 0;
-    /// Behind the one that came last, in the last block.
+    /// The index after the newest element, in the last block.
     std::size_t end_ = block_length;
     std::size_t size_ = 0;
 };

@@ -10,36 +10,36 @@
 namespace redlock::core {
 
 /**
- * Buffers of one size that all nodes of a client fill, one after the other. They come back empty
- * and overwritten, as owner tokens and passwords were in them.
+ * A pool of buffers of one size for the output of all nodes of a client. A buffer comes back empty
+ * and overwritten, because owner tokens and passwords were in it.
  */
 class output_blocks {
 public:
-    /// So much is written at a time.
+    /// The size of one write, in bytes.
     static constexpr std::size_t block_size = std::size_t{64} * 1024;
 
-    /// Keeps so many when they are not in use.
+    /// `kept`: the number of unused buffers to keep.
     explicit output_blocks(std::size_t kept) { free_.reserve(kept); }
 
     [[nodiscard]] std::string take();
-    /// Any string: one that is no block, or one too many, is not kept.
+    /// Takes any string. Keeps it only if it has the size of a block and there is room.
     void give(std::string&& used) noexcept;
 
 private:
     std::vector<std::string> free_;
 };
 
-/// What is to be written to one node: blocks, each of them a write. One grows where a row of
-/// commands does not fit, and takes no further row then.
+/// The bytes to write to one node, in blocks; each block is one write. If a row of commands does
+/// not fit, the block grows and takes no further row.
 class output {
 public:
-    /// The blocks go back there in the end.
+    /// Takes its blocks from `blocks`, and returns them in the end.
     explicit output(output_blocks& blocks) noexcept : blocks_(blocks) {}
     ~output() { wipe(); }
     output(const output&) = delete;
     output& operator=(const output&) = delete;
 
-    /// The row that is put behind `last` now will find room there, unless it is very long.
+    /// Makes room in `last` for the next row of commands, unless that row is very long.
     /// @throws std::bad_alloc; then nothing has changed.
     void make_room()
     {
@@ -47,11 +47,11 @@ public:
             begin_block();
         }
     }
-    /// What was added is not moved by what is added to another node.
+    /// The block to append to. Appending to another node's block does not move its bytes.
     [[nodiscard]] std::string& last() noexcept { return last_; }
 
     [[nodiscard]] bool empty() const noexcept { return last_.empty() && waiting_ == 0; }
-    /// In bytes, with those that are being written.
+    /// The size in bytes, including the block that is being written.
     [[nodiscard]] std::size_t size() const noexcept
     {
         return being_written_ + waiting_ + last_.size();
@@ -64,18 +64,18 @@ public:
         being_written_ = 0;
         blocks_.give(std::move(used));
     }
-    /// The connection is gone.
+    /// The connection is gone: overwrites and drops all bytes.
     void wipe() noexcept;
 
 private:
     static constexpr std::size_t block_size = output_blocks::block_size;
-    /// Most rows of commands are shorter by far.
+    /// The room that a row of commands needs. Most rows are far shorter.
     static constexpr std::size_t least_room = 1024;
 
     void begin_block();
 
     output_blocks& blocks_;
-    /// Those before the last; the first of them may have been taken.
+    /// The blocks before the last one. The first of them may have been taken.
     ring<std::string> full_;
     std::string last_;
     /// Bytes in `full_`.

@@ -14,16 +14,16 @@
 #include <string_view>
 #include <utility>
 
-// The replies to all commands but those of an acquire or a fencing counter, and what all replies
-// have in common.
+// The replies to commands that belong neither to an acquire nor to a fencing counter, and the
+// functions that all replies share.
 namespace redlock::core {
 
 using std::chrono::milliseconds;
 
 namespace {
 
-/// Of several resources the one that the node says is not held, counted from one; 0: it says so of
-/// none.
+/// The number of the resource that the node reports as not held, from one, among several; 0: it
+/// reports none.
 unsigned missing_in_group(const lease& l, const resp::reply& r) noexcept
 {
     const auto size = static_cast<std::int64_t>(l.resources().size());
@@ -67,7 +67,8 @@ std::string key_text(const node_parts& n, std::string_view resource, std::string
            std::string(suffix);
 }
 
-/// The marker that was sent with the vote was read too early.
+/// The node did not execute the command, so the marker that was read after it proves nothing. The
+/// client asks for the marker again too.
 void ask_again(node_parts& n, const pending& p, base::nanos ttl)
 {
     lease& l = *p.of_round().of;
@@ -78,7 +79,7 @@ void ask_again(node_parts& n, const pending& p, base::nanos ttl)
     }
 }
 
-/// A label that is refused comes again with the next extend.
+/// The next extend stores a refused label again.
 bool on_set_label(node_parts& n, const pending& p, const resp::reply& r)
 {
     n.requests.note_label_script(!r.is_error());
@@ -88,7 +89,7 @@ bool on_set_label(node_parts& n, const pending& p, const resp::reply& r)
     return true;
 }
 
-/// Nothing depends on what the node says.
+/// Nothing depends on the reply.
 bool on_drop_label(node_parts&, const pending&, const resp::reply&)
 {
     return true;
@@ -112,7 +113,8 @@ bool on_extend(node_parts& n, const pending& p, const resp::reply& r)
             return true;
         case script_result::no: n.state.vote(asked, node_outcome::refused); return true;
         case script_result::again:
-            // A majority may have decided already; this node's key is to live as long as theirs.
+            // Even if a majority has decided, the key of this node should live as long as the
+            // others.
             if (!asked.of->given_back && n.state.now() < asked.deadline) {
                 ask_again(n, p, asked.ttl);
                 return true;
@@ -170,7 +172,7 @@ bool on_inspect(node_parts& n, const pending& p, const resp::reply& r)
         }
         if (resp::says_wrong_type(r.text())) {
             told.foreign_kind = true;
-            told.label.clear();  // an earlier holder's
+            told.label.clear();  // it may be an earlier holder's
             n.state.vote(asked, node_outcome::granted, beside);
         } else {
             n.state.vote(asked, node_outcome::failed, error_of(n, r));
@@ -202,7 +204,7 @@ bool on_role(node_parts& n, const pending& p, const resp::reply& r)
         if (!resp::unfit_because(r.text()).empty()) {
             return true;  // `on_reply` gives the connection up
         }
-        // The next connection may meet the same refusal, and then gives the same reason.
+        // The next connection may get the same refusal, and then logs the same reason.
         const std::string_view temporary = resp::temporary_because(r.text());
         n.connection.break_off(temporary.empty() ? "no longer gives its role: " + error_of(n, r)
                                                  : std::string(temporary));
@@ -223,7 +225,7 @@ bool on_role(node_parts& n, const pending& p, const resp::reply& r)
     return true;
 }
 
-/// An error is an answer: who may not PING, or is loading, lives.
+/// Even an error shows that the server answers: it may forbid PING, or load its data.
 bool on_ping(node_parts& n, const pending& p, const resp::reply& r)
 {
     if (r.is_error()) {

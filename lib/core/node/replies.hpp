@@ -11,13 +11,13 @@ namespace redlock::resp {
 class reply;
 }  // namespace redlock::resp
 
-// What the replies of a node mean, and what follows if the connection is lost before a reply.
+// The meaning of a node's replies, and of a connection that is lost before a reply.
 namespace redlock::core {
 
 struct node_parts;
 
-// Each takes the reply to one command, by which the function is called in `command_table.hpp`.
-// False: the connection was given up.
+// Each function takes the reply to one command, which `command_table.hpp` names. False: the
+// connection was given up.
 bool on_set(node_parts& n, const pending& p, const resp::reply& r);
 bool on_take(node_parts& n, const pending& p, const resp::reply& r);
 bool on_marker(node_parts& n, const pending& p, const resp::reply& r);
@@ -39,7 +39,7 @@ bool on_role(node_parts& n, const pending& p, const resp::reply& r);
 bool on_ping(node_parts& n, const pending& p, const resp::reply& r);
 bool on_handshake(node_parts& n, const pending& p, const resp::reply& r);
 
-// The connection was lost before the reply.
+// Each function is for a command whose connection was lost before the reply.
 void on_vote_lost(node_parts& n, const pending& p) noexcept;
 void on_increment_lost(node_parts& n, const pending& p) noexcept;
 void on_repair_lost(node_parts& n, const pending& p) noexcept;
@@ -47,26 +47,27 @@ void on_align_lost(node_parts& n, const pending& p) noexcept;
 void on_release_lost(node_parts& n, const pending& p) noexcept;
 void on_caching_lost(node_parts& n, const pending& p) noexcept;
 
-// What several replies have in common.
-/// Gives the connection up after a reply of a kind that the command does not have: the replies may
-/// be those of other commands. Returns false.
+// Functions that several replies share.
+/// Gives the connection up after a reply that cannot belong to the command: replies and commands
+/// may no longer match. Returns false.
 bool on_nonsense(node_parts& n, const pending& p);
-/// The same after a marker of clients that are configured differently.
+/// Gives the connection up after a marker of clients with another configuration. Returns false.
 bool give_up_as_of_others(node_parts& n, const resp::reply& marker);
-/// There will be no reply.
+/// No reply will come: does what follows from that.
 void forget_command(node_parts& n, const pending& p) noexcept;
-/// The node has granted or extended: its vote, unless that still needs a proof or a counter.
+/// The node has set or extended the keys. Casts its vote, unless that still needs a proof or a
+/// counter.
 void on_granted(node_parts& n, round& asked);
-/// Casts the vote of a node that granted, once all that it consists of has come.
+/// Casts the vote of a node that granted, if its proof and its counter have come.
 void cast_vote(node_parts& n, round& asked);
-/// Sends a vote again that may set or prolong keys until `ttl` from now.
+/// Sends a command again that may set or extend keys until `ttl` from now.
 void ask_again(node_parts& n, const pending& p, base::nanos ttl);
 /// Takes the value that the counter of a node that granted was incremented to.
 void take_counter(node_parts& n, round& asked, std::int64_t value);
-/// What may be shown of the error of a command that increments a counter. An error about the
-/// counter's value or key names that key so that an operator can look at it.
+/// The text to show for an error of a command that increments a counter. If the counter's value or
+/// key is at fault, the text names that key so that an operator can look at it.
 [[nodiscard]] std::string counter_error(const node_parts& n, const lease& l, const resp::reply& r);
-/// What may be shown of an error.
+/// The text to show for an error, without the password.
 [[nodiscard]] std::string error_of(const node_parts& n, const resp::reply& r);
 /// A key in a text: printable, and cut if it is very long.
 [[nodiscard]] std::string key_text(const node_parts& n, std::string_view resource,

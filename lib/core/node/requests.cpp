@@ -27,7 +27,7 @@ void requests::on_ready() noexcept
     knows_label_script_ = false;
 }
 
-/// The oldest question is a fresh one, if there is any.
+/// Whether no unanswered command is older than `node_timeout`.
 bool requests::has_caught_up() const noexcept
 {
     return empty() || oldest().sent + node_.shared.settings.node_timeout > node_.now();
@@ -38,8 +38,7 @@ void requests::send(const command_row& row, command_subject subject)
     send(row, subject, script_form());
 }
 
-/// The script's text loads the script as well, so commands by its digest that are queued after it
-/// find it.
+/// The script's text also loads the script, so queued commands by its digest find it.
 void requests::send_again(const pending& p)
 {
     send(p.what, subject_of(p), is_script(p.sent_as) ? form::eval : script_form());
@@ -53,7 +52,7 @@ void requests::expect_handshake(unsigned replies)
     }
 }
 
-/// A label that a node refuses is not sent again. The next extend stores it.
+/// A label that a node refuses is not sent again before the next extend.
 void requests::store_label(const lease& l)
 {
     if (!node_.is_ready() || !has_room() || (l.granted & bit(node_.index)) == 0) {
@@ -67,7 +66,7 @@ void requests::store_label(const lease& l)
     }
 }
 
-/// Behind the release. A label that stays ends with its ttl.
+/// Goes out after the release. A label that stays ends with its ttl.
 void requests::drop_label(const lease& l)
 {
     if (!node_.is_ready() || !has_room()) {
@@ -122,7 +121,7 @@ bool requests::note_refused_form(const pending& p, const resp::reply& r) noexcep
 
 script_result requests::take_script_reply(const pending& p, const resp::reply& r) noexcept
 {
-    // Every server's script, DELIFEQ and DELEX say 1 or 0.
+    // The scripts, DELIFEQ and DELEX return 1 or 0 on every server.
     if (r.is_integer() && (r.integer() == 0 || r.integer() == 1)) {
         return r.integer() == 1 ? script_result::yes : script_result::no;
     }

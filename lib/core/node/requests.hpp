@@ -18,14 +18,14 @@
 
 namespace redlock::core {
 
-/// How a scripted command was answered. `again` and `no_room`: not executed, and to be sent in
-/// another form, for which there is room or not.
+/// The answer to a scripted command. `again`: the node did not execute it, and it can be sent in
+/// another form. `no_room`: the same, but there is no room to send it.
 enum class script_result : std::uint8_t { yes, no, again, no_room, error, nonsense };
 
 /**
- * The commands that a node was sent and has not answered, in the order in which they were sent, and
- * the bytes to write. Chooses the form in which scripts are sent: a server or a proxy may refuse
- * one form and accept another.
+ * The commands that a node has not answered, in the order in which they were sent, and the bytes to
+ * write to it. Chooses the form of scripts: a server or a proxy may refuse one form and accept
+ * another.
  */
 class requests {
 public:
@@ -45,33 +45,33 @@ public:
     {
         return out_.size() < node_.shared.settings.max_buffered_bytes;
     }
-    /// Whether a command can be sent that the caller would rather send now than later: one reply
-    /// must come, after which the rest is sent.
+    /// Whether the next of several waiting commands can be sent. An idle node gets one even without
+    /// room, because the rest is sent after a reply.
     [[nodiscard]] bool has_room_or_is_idle() const noexcept { return has_room() || empty(); }
     [[nodiscard]] bool is_stalled() const noexcept { return is_stalled_; }
-    /// A round has ended without the node's answer: it gets no new requests until it has caught up,
-    /// unless it was asked so late that it need not have answered yet.
+    /// A round has ended without the node's answer. The node gets no new requests until none of its
+    /// unanswered commands is older than `node_timeout`.
     void mark_stalled() noexcept { is_stalled_ = !has_caught_up(); }
 
     // Sending.
-    /// Throws `std::bad_alloc`; then nothing was sent.
+    /// May throw `std::bad_alloc`; nothing was sent then.
     void send(const command_row& row, command_subject subject);
-    /// `f`: the form of scripts. `same`: copies the words for another node if they are the same,
-    /// and keeps these.
+    /// `f`: the form of scripts. `same`: the words of an earlier row, which are copied if they fit
+    /// and replaced if not.
     inline void send(const command_row& row, command_subject subject, form f,
                      encoded_row* same = nullptr);
     /// `append(out, w)` appends the words, which depend on `w`, to the string `out`.
     template <class Append>
     inline void send_words(const command_row& row, command_subject subject, form f, Append append);
-    /// For a command that the node refused in the form it was sent in.
+    /// Sends a command again that the node refused in its last form.
     void send_again(const pending& p);
-    /// The label of a lock that the client has, or its end. Where it cannot be sent, or the node
-    /// refuses it, there is no label. May throw `std::bad_alloc` after some of several resources.
+    /// Store and delete the label of a lock. If a label cannot be sent, or the node refuses it,
+    /// there is none. May throw `std::bad_alloc`, also after some of several resources.
     void store_label(const lease& l);
     void drop_label(const lease& l);
-    /// Steps of the handshake, whose words are in `out` already.
+    /// Expects the replies to steps of the handshake, whose words are in `out` already.
     void expect_handshake(unsigned replies);
-    /// Appends the words of commands, and sends nothing.
+    /// Appends the words of commands to `out`, and sends nothing.
     void append(std::string& out, const command_row& row, command_subject subject, form f) const;
 
     [[nodiscard]] const wording& words() const noexcept { return words_; }
@@ -86,16 +86,16 @@ public:
     /// the client uses another form until the next connection.
     bool note_refused_form(const pending& p, const resp::reply& r) noexcept;
 
-    /// What the reply to a scripted command says. If the node refuses its form, the client uses
-    /// another one from then on.
+    /// Reads the reply to a scripted command. If the node refuses its form, the client uses another
+    /// one from then on.
     [[nodiscard]] script_result take_script_reply(const pending& p, const resp::reply& r) noexcept;
 
-    // What has no answer.
+    // Commands without an answer.
     [[nodiscard]] bool empty() const noexcept { return fifo_.empty(); }
     [[nodiscard]] std::size_t size() const noexcept { return fifo_.size(); }
     [[nodiscard]] const pending& oldest() const noexcept { return fifo_.front(); }
     [[nodiscard]] std::size_t unanswered_releases() const noexcept { return releases_; }
-    /// Removes the oldest. The caller passes it to `let_go` in the end.
+    /// Removes the oldest command. The caller passes it to `let_go` in the end.
     pending take_oldest() noexcept { return fifo_.pop(); }
     void let_go(const pending& p) noexcept;
     /// A reply has come.
@@ -114,12 +114,12 @@ private:
     output out_;
     std::size_t releases_ = 0;
     bool is_stalled_ = false;
-    /// The node has its own compare-and-delete, but does not let us use it.
+    /// The node has a native compare-and-delete, but refuses it to this client.
     bool refuses_native_ = false;
     bool refuses_digests_ = false;
-    /// INCR outside of scripts, so the count script increments.
+    /// The node refuses INCR outside of scripts, so the count script increments.
     bool refuses_increment_ = false;
-    /// The node has run it on this connection.
+    /// The node has run the label script on this connection.
     bool knows_label_script_ = false;
 };
 
@@ -141,7 +141,7 @@ inline void requests::expect(const command_row& row, command_subject subject, fo
         releases_ += traits.is_for == command_traits::purpose::release ? 1U : 0U;
     }
     if (node_.is_ready()) {
-        // Too early for those behind the first, and looked at again then.
+        // If older commands wait, the node acts earlier, and then sets the next instant.
         node_.wake_by(now + shared.settings.stall_timeout);
     }
     shared.written |= bit(node_.index);

@@ -56,8 +56,8 @@ resp::script_keys keys_of(const wording& w, const lease& l, std::string_view suf
     return {w.shared.settings.key_prefix, l.resources(), suffix};
 }
 
-/// Zero: the node may not begin a counter. There is none where no token is asked for, and a node in
-/// quarantine must not get one that it would vote with later.
+/// The seed of a new fencing counter. Zero: the node must not begin one. An attempt without a token
+/// has none. Neither has a guarded node, which might vote with that counter after a quarantine.
 std::int64_t seed_of(const wording& w, const round& r) noexcept
 {
     return r.fencing == nullptr || w.shared.settings.guard ? 0 : r.fencing->date_us();
@@ -156,7 +156,6 @@ void append_repair(std::string& out, const wording& w, const pending& p)
     append_count_of(out, w, p.of_lease(), 0, p.sent_as);
 }
 
-/// What the node voted before it was last admitted lies below.
 std::int64_t least_counter(const wording& w) noexcept
 {
     return std::max(least_seeded_counter,

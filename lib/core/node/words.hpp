@@ -13,18 +13,18 @@
 // The words of the commands for a node.
 namespace redlock::core {
 
-/// What the words depend on besides their subject.
+/// The data that the words depend on, apart from their subject.
 struct wording {
     const node_context& shared;
     const handshake& greeting;
     const core::admission& admission;
 };
 
-/// The least fencing counter that a node votes with. What it voted before it was last admitted lies
-/// below.
+/// The least value of a fencing counter that a node votes for. Values from before its last
+/// admission are lower.
 [[nodiscard]] std::int64_t least_counter(const wording& w) noexcept;
 
-// Each appends the words of one command, by which the function is called in `command_table.hpp`.
+// Each function appends the words of one command. `command_table.hpp` names the command.
 void append_set(std::string& out, const wording& w, const pending& p);
 void append_take(std::string& out, const wording& w, const pending& p);
 void append_marker(std::string& out, const wording& w, const pending& p);
@@ -44,7 +44,7 @@ void append_caching(std::string& out, const wording& w, const pending& p);
 void append_role(std::string& out, const wording& w, const pending& p);
 void append_ping(std::string& out, const wording& w, const pending& p);
 
-// Of commands for one of several resources, which are sent one by one.
+// The same for commands that name one resource, and are sent for each of several.
 void append_set_label(std::string& out, const wording& w, const lease& l, std::string_view resource,
                       form f);
 void append_drop_label(std::string& out, const wording& w, const lease& l,
