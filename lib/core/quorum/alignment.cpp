@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-// From the counters of an attempt's nodes to its fencing token. An alignment is a round of its own,
-// which shares its attempt's deadline, and which the attempt's late grants join.
+// Turns the counters of an attempt's nodes into its fencing token. An alignment is a round of its
+// own with the deadline of its attempt. A node that grants late joins it.
 namespace redlock::core {
 
 namespace {
@@ -15,7 +15,6 @@ constexpr std::string_view too_early = "this node's date is too early for a new 
 
 }  // namespace
 
-/// From here on the nodes' votes come with their counters.
 void rounds::count_votes(round& attempt)
 {
     shared_.known_counters.reserve();
@@ -23,7 +22,6 @@ void rounds::count_votes(round& attempt)
     attempt.fencing->reset(attempt.tally.nodes(), date_.microseconds());
 }
 
-/// A majority holds the keys and has not voted one value, but still may.
 bool rounds::can_be_aligned(const round& attempt) const noexcept
 {
     if (attempt.fencing == nullptr || !attempt.is_linked() ||
@@ -34,8 +32,8 @@ bool rounds::can_be_aligned(const round& attempt) const noexcept
            next_target(attempt, 0);
 }
 
-/// `tries`: how many raises there were. Others may go on counting meanwhile: each further try aims
-/// farther above what the last one found.
+/// The value to align counters to; empty: there is none. `tries`: the number of alignments so far.
+/// Other clients may increment the counters meanwhile, so each further try aims higher above them.
 std::optional<std::int64_t> rounds::next_target(const round& attempt, unsigned tries) const noexcept
 {
     constexpr unsigned most_doublings = 16;
@@ -50,7 +48,7 @@ std::optional<std::int64_t> rounds::next_target(const round& attempt, unsigned t
     return counted.target(nodes, 0);
 }
 
-/// Where there is nothing to aim at yet, it waits for further grants.
+/// If there is no value to align to, the alignment waits for further grants.
 round& rounds::begin_alignment(round& attempt, unsigned tries)
 {
     round& r = records_.take();
@@ -67,9 +65,9 @@ round& rounds::begin_alignment(round& attempt, unsigned tries)
     return r;
 }
 
-/// A node that has not granted the key may yet; one whose counter is there has voted already; one
-/// that is above stays as it is. One that is out of votes must not be given a counter that it would
-/// vote with afterwards.
+/// Asks the node if its counter is below the target. A node that has not voted in the attempt may
+/// still grant, and joins then. A node without votes must not get a counter that it would vote with
+/// later.
 void rounds::ask_to_align(round& r, unsigned index)
 {
     round& attempt = *r.partner;
@@ -91,8 +89,7 @@ void rounds::ask_to_align(round& r, unsigned index)
     }
 }
 
-/// Where a majority could meet elsewhere without those that have not answered, it does not wait for
-/// them.
+/// If a majority could agree on another value, the alignment does not wait for further answers.
 verdict rounds::outcome_of_alignment(const round& r) const noexcept
 {
     const round& attempt = *r.partner;
@@ -106,7 +103,7 @@ verdict rounds::outcome_of_alignment(const round& r) const noexcept
                                                                    : verdict::open;
 }
 
-// What nodes tell.
+// The answers of nodes.
 
 void rounds::on_counter(round& r, unsigned index, const counter_answer& answer)
 {
@@ -119,7 +116,7 @@ void rounds::on_counter(round& r, unsigned index, const counter_answer& answer)
     }
 }
 
-/// A node that granted the key has counted it.
+/// A node has granted the key, and its counter became `value`.
 void rounds::on_counted(round& attempt, unsigned index, std::int64_t value)
 {
     if (!attempt.tally.has_voted(index)) {
@@ -145,7 +142,7 @@ void rounds::on_aligned(round& r, unsigned index, std::int64_t value) noexcept
     after_answer(r, index, node_outcome::granted);
 }
 
-/// Where the counter is not at the target yet, the node does not let it go so far.
+/// The counter was not aligned. If it is below the target, the node does not let it go that far.
 void rounds::on_found(round& r, unsigned index, std::int64_t value) noexcept
 {
     if (nodes_[index]->is_new_counter(value)) {
@@ -161,8 +158,8 @@ void rounds::on_found(round& r, unsigned index, std::int64_t value) noexcept
     after_answer(r, index, node_outcome::refused);
 }
 
-/// Or nobody knows, as the answer was lost. What the node voted before is a vote in either case:
-/// its counter has only grown since.
+/// The counter may or may not have been aligned. An earlier vote of the node counts in any case,
+/// because its counter has only grown since.
 void rounds::on_unknown(round& r, unsigned index, std::string_view why) noexcept
 {
     r.partner->fencing->settle(index);

@@ -30,14 +30,14 @@ public:
 
     /// Whether a majority is still being connected to for the first time.
     [[nodiscard]] bool is_settling() const noexcept;
-    /// Whether a waiting acquire ends since the nodes have been disconnected for too long.
+    /// Whether a waiting acquire ends because the nodes have been disconnected for too long.
     [[nodiscard]] bool is_out_too_long(const operation& op) const noexcept
     {
         return outage::has_lasted(outage_.disconnected_since(), op.max_outage, shared_.now);
     }
     /// Whether an acquire ends after this attempt, though it has time left.
     [[nodiscard]] bool is_hopeless(const operation& op, verdict of_attempt) const noexcept;
-    /// When a waiting acquire must look next whether its time is over.
+    /// The instant at which a waiting acquire must check next whether its time is over.
     [[nodiscard]] base::instant next_look(const operation& op) const noexcept
     {
         return std::min(op.deadline, outage_.next_look(op.max_outage, shared_.now));

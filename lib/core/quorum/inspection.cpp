@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Whether two nodes told of the same owner. A key of another type has no owner token; it stands
-/// for one owner.
+/// Whether two nodes have keys of the same owner. A key of another type has no owner token. All
+/// such keys count as one owner's.
 bool same_owner(const round_details::of_node& a, const round_details::of_node& b) noexcept
 {
     return a.foreign_kind == b.foreign_kind && a.owner == b.owner;
@@ -37,7 +37,7 @@ public:
         }
     }
 
-    /// The key group of that owner.
+    /// The key group of that owner; empty: there is none.
     [[nodiscard]] std::optional<unsigned> of(std::string_view owner,
                                              const round_details& told) const noexcept
     {
@@ -56,7 +56,8 @@ public:
         return nodes_[key_group];
     }
 
-    /// That of most nodes, the first of several; where there are no keys, one without nodes.
+    /// The key group with the most nodes, the first one of several. If there are no keys, it has no
+    /// nodes.
     [[nodiscard]] unsigned largest() const noexcept
     {
         const auto most = std::ranges::max_element(

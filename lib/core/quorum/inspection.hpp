@@ -13,8 +13,8 @@ namespace redlock::core {
 
 struct round;
 
-// What the answers to an inspect mean. A node that grants has the key, a node that refuses does
-// not.
+// The meaning of the answers to an inspect. A node that grants has the key, a node that refuses
+// does not.
 
 /// The verdict of an inspection. `won`: a majority has the key of one owner; `refused`: no majority
 /// can have it.

@@ -10,17 +10,19 @@
 namespace redlock::core {
 
 /**
- * Since when a client has reached no majority of its nodes.
+ * Knows since when a client has reached no majority of its nodes.
  *
- * It has two witnesses. Connections say at once that too few nodes are there, but not whether a
- * connected node answers. Attempts say whether a majority answers, but only when one is made.
+ * It has two sources. Connections show at once that too few nodes are there, but not whether a
+ * connected node answers. Attempts show whether a majority answers, but only while attempts are
+ * made.
  */
 class outage {
 public:
     /// `longest_gap`: without an attempt for longer than this, an outage that attempts have shown
-    /// is taken to be over, since other things may have been answered meanwhile.
+    /// counts as over. The nodes may have answered other commands meanwhile.
     explicit outage(base::nanos longest_gap) noexcept : longest_gap_(longest_gap) {}
 
+    /// `are_enough`: a majority of the nodes is connected.
     void on_connections(base::instant now, bool are_enough) noexcept
     {
         disconnected_since_ = are_enough ? never : std::min(disconnected_since_, now);
@@ -42,15 +44,15 @@ public:
         }
     }
 
-    /// By both witnesses: for an acquire that has just made an attempt. `instant::max()`: there is
-    /// no outage.
+    /// The begin of the outage by both sources, for an acquire that has just made an attempt.
+    /// `instant::max()`: there is no outage.
     [[nodiscard]] base::instant since() const noexcept
     {
         return std::min(disconnected_since_, unanswered_since_);
     }
 
-    /// By connections alone: for an acquire that waits, since what its last attempt met may have
-    /// passed.
+    /// The begin of the outage by connections alone, for an acquire that waits. The result of its
+    /// last attempt may be out of date.
     [[nodiscard]] base::instant disconnected_since() const noexcept { return disconnected_since_; }
 
     /// Whether an outage that began at `since` has lasted for `most`; empty: no outage is too long.
@@ -60,8 +62,8 @@ public:
     {
         return most && since != never && now - since >= *most;
     }
-    /// When a waiter must look next whether an outage has lasted for `most`. To look once in `most`
-    /// is enough: an outage that begins later ends later.
+    /// The instant at which a waiter must check next whether an outage has lasted for `most`. One
+    /// check in each `most` is enough, because an outage that begins later lasts until later.
     [[nodiscard]] base::instant next_look(const std::optional<base::nanos>& most,
                                           base::instant now) const noexcept
     {
@@ -74,12 +76,12 @@ public:
 
 private:
     static constexpr base::instant never = base::instant::max();
-    /// A waiter does not look more often.
+    /// The least time between two checks of a waiter.
     static constexpr base::nanos between_looks = std::chrono::milliseconds{100};
 
     base::instant disconnected_since_ = never;
     base::instant unanswered_since_ = never;
-    /// When the last of these attempts was decided.
+    /// The instant at which the last of these attempts was decided.
     base::instant unanswered_at_{};
     base::nanos longest_gap_;
 };

@@ -6,13 +6,13 @@ namespace redlock::core {
 
 namespace {
 
-/// A majority granted the key, but could not vote for one value.
+/// The reason of an attempt in which a majority granted the key, but did not vote for one value.
 errc reason_for_no_token(const round& r) noexcept
 {
     if (static_cast<unsigned>(std::popcount(r.keyed)) < r.tally.quorum()) {
         return errc::expired;
     }
-    // As if the nodes that cannot follow had failed.
+    // A node whose counter cannot follow counts as failed.
     const unsigned unusable = r.tally.granted() - r.fencing->most_followers();
     const unsigned spare = r.tally.nodes() - r.tally.quorum();
     return r.tally.refused() > 0 && r.tally.failed() + unusable <= spare ? errc::contended

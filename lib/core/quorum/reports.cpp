@@ -44,7 +44,7 @@ void fill_report(const operation& op, const round& r, const node_list& nodes, in
                 out.holder_label = base::printable(untied(known.label));
             }
         }
-        n.key_group.reset();  // whoever asks for it fills it in
+        n.key_group.reset();  // `report_key_groups` sets it
         n.quarantine.reset();
         if (n.outcome == node_outcome::quarantined) {
             n.quarantine =

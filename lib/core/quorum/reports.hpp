@@ -11,16 +11,17 @@ namespace redlock::core {
 
 // The report of an operation, if its caller asked for one.
 
-/// After a round.
+/// Fills in the report after a round.
 void fill_report(const operation& op, const round& r, const node_list& nodes, base::instant now);
-/// Its time was over before a majority could be asked: says why not.
+/// Fills in the report of an acquire whose time was over before a majority could be asked: why not.
 void report_no_attempt(const operation& op, const node_list& nodes);
-/// Its time was over before its turn, or before its next one. What the report says of nodes stays.
+/// Updates the report of an acquire whose time was over before its next turn. The part about nodes
+/// stays.
 void report_place(const operation& op) noexcept;
-/// The same, and that another owner holds the key until `end`; an `end` that has passed, or
-/// `unknown_end`: that is not known.
+/// The same, and reports that another owner holds the key until `end`. An `end` that has passed,
+/// and `unknown_end`, are not reported.
 void report_holder(const operation& op, base::instant end, base::instant now) noexcept;
-/// Of an operation that was cancelled, nothing is reported.
+/// Empties the report of a cancelled operation.
 void clear_report(const operation& op) noexcept;
 
 /// Counts an operation that has ended.

@@ -9,13 +9,13 @@
 #include <new>
 #include <utility>
 
-// A round's life: begun, sent to every node, voted on, decided or expired.
+// The life of a round: it begins, asks the nodes, collects their votes, and is decided or expires.
 namespace redlock::core {
 
 namespace {
 
-/// What is held is extended everywhere. What else a node says that may have forgotten locks is of
-/// no use.
+/// A held lease is extended on every node. Other answers are of no use if the node may have
+/// forgotten locks.
 constexpr bool may_be_asked_in_quarantine(round_kind what) noexcept
 {
     return what == round_kind::extend;
@@ -59,7 +59,7 @@ round& rounds::begin(const round_request& request)
     return r;
 }
 
-/// A record that may have served another round, but for its details.
+/// Sets what is equal in all new rounds, because the record may have served another one.
 void rounds::reset(round& r, round_kind what, lease& of) noexcept
 {
     r.what = what;
@@ -111,7 +111,7 @@ void rounds::ask(round& r, unsigned index, encoded_row& same)
 
 void rounds::send(round& r, unsigned index, encoded_row& same)
 {
-    // Of nodes that were waited for it may be sent later than of the others.
+    // A node that was not ready at first gets the command later, and its key then ends later.
     if (r.what == round_kind::extend) {
         r.of->keys_end = std::max(r.of->keys_end, shared_.now + r.ttl);
     } else if (r.what != round_kind::inspect) {
@@ -149,7 +149,7 @@ void rounds::ask_the_others(round& r, bool asks_ttl)
     consider(r);
 }
 
-/// Of the vote of the node that was asked first and set the key.
+/// Asks the node that was asked first for the rest of its vote, since it has set the key.
 void rounds::ask_for_the_rest(round& r, unsigned index)
 {
     if (nodes_[index]->takes_requests()) {
@@ -171,8 +171,8 @@ void rounds::on_time() noexcept
     }
 }
 
-/// The deadline has passed: whoever has not voted by now has failed, and is given nothing new until
-/// it has caught up.
+/// The deadline has passed. A node without a vote has failed, and gets no new requests until it has
+/// caught up.
 void rounds::expire(round& r) noexcept
 {
     by_deadline_.remove(r);
@@ -202,7 +202,7 @@ void rounds::expire(round& r) noexcept
     }
     r.parked = 0;
     if (r.what == round_kind::align) {
-        r.partner->fencing->end_alignments();  // nor is it waited for them any longer
+        r.partner->fencing->end_alignments();  // the attempt waits for no answer to it
     }
     consider(r);
     shared_.unref(r);
@@ -222,8 +222,8 @@ verdict rounds::outcome_of_other(const round& r) const noexcept
     return r.tally.of_acquire();
 }
 
-/// Wakes the flow at the vote that decides; what the node that is asked first does decides whether
-/// others are.
+/// Resumes the operation at the deciding vote. While only the first node is asked, the operation
+/// goes on with its answer.
 void rounds::consider(round& r) noexcept
 {
     if (r.closed) {
@@ -252,7 +252,7 @@ inline void rounds::set_vote(round& r, unsigned index, node_outcome outcome,
             }
             break;
         case node_outcome::not_asked:
-            // Only of a release: a node that never was given the key has none.
+            // Only for a release: the node was never asked to set the key, so it has none.
             r.tally.refuse(index);
             break;
         case node_outcome::timed_out:
@@ -277,7 +277,7 @@ void rounds::explain(round& r, unsigned index, std::string_view why) noexcept
     try {
         told = why;
     } catch (const std::bad_alloc&) {
-        told.clear();  // the vote counts, whatever can be said of it
+        told.clear();  // the vote counts without a text
     }
 }
 
@@ -293,7 +293,7 @@ void rounds::on_vote(round& r, unsigned index, node_outcome outcome,
     const bool is_being_aligned = r.partner != nullptr && r.what != round_kind::align;
     if (is_being_aligned && outcome != node_outcome::granted &&
         !r.partner->tally.has_voted(index)) {
-        // The node has no counter to align.
+        // A node without a grant has no counter to align.
         r.partner->tally.fail(index);
         consider(*r.partner);
     }
@@ -326,7 +326,7 @@ void rounds::take_back(round& r) noexcept
     records_.give(r);
 }
 
-// Nodes come and go.
+// Changes of connections.
 
 void rounds::on_ready(unsigned index)
 {
@@ -346,7 +346,6 @@ void rounds::on_ready(unsigned index)
     }
 }
 
-/// Whoever waited for a node to become ready need not wait for it any longer.
 void rounds::on_gone(unsigned index) noexcept
 {
     for (round* r = by_deadline_.empty() ? nullptr : &by_deadline_.front(); r != nullptr;

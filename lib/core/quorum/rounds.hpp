@@ -20,7 +20,7 @@
 
 namespace redlock::core {
 
-/// Hears of verdicts, and of changes of the connections to nodes.
+/// Receives verdicts, and changes of the connections to nodes.
 class round_listener {
 public:
     /// The operation that waits for the verdict can go on.
@@ -32,11 +32,11 @@ protected:
     ~round_listener() = default;
 };
 
-/// A question of an operation to all nodes.
+/// The arguments of a new round.
 struct round_request {
     round_kind what;
     lease& of;
-    base::nanos ttl{};           ///< that an extend asks for
+    base::nanos ttl{};           ///< the ttl that an extend asks for
     bool wants_details = false;  ///< keeps the answer of each node
     bool asks_ttl = false;
     bool asks_label = false;
@@ -54,10 +54,13 @@ public:
     /// Begins a round without sending anything. The caller has a reference. May throw
     /// `std::bad_alloc`.
     [[nodiscard]] round& begin(const round_request& request);
+    /// Asks all nodes, as far as they can be asked.
     void fan_out(round& r);
     /// Asks one node. If it grants, or has no vote, `ask_the_others` asks the others.
     void ask_first(round& r, unsigned index);
+    /// Asks the other nodes, with a new deadline. `asks_ttl`: false if their refusals need no ttl.
     void ask_the_others(round& r, bool asks_ttl);
+    /// The verdict of the votes that have come.
     [[nodiscard]] verdict outcome_of(const round& r) const noexcept
     {
         return is_attempt(r.what) ? r.tally.of_acquire() : outcome_of_other(r);
@@ -94,10 +97,10 @@ public:
     }
     /// Asks the node in the rounds that have waited for it.
     void on_ready(unsigned index);
-    /// Rounds that wait for the node need not wait any longer.
+    /// The node will not be ready soon, so no round waits for it any longer.
     void on_gone(unsigned index) noexcept;
 
-    /// The last reference is gone.
+    /// Takes back a round without references.
     void take_back(round& r) noexcept;
     [[nodiscard]] std::size_t records_in_use() const noexcept
     {
@@ -137,7 +140,7 @@ private:
     /// The reason that a report gives for a node that has timed out.
     const std::string not_in_time_;
     pool<round> records_;
-    list<round, in_deadline_order> by_deadline_;  // after its elements
+    list<round, in_deadline_order> by_deadline_;  // destroyed before its elements
     pool<round_details> details_;
     pool<fencing_votes> fencings_;
 };
