@@ -16,8 +16,8 @@ using base::nanos;
 
 namespace {
 
-/// Whether the owner holds the resource already, or a part of what it wants. The acquire then goes
-/// on as one more hold, or ends.
+/// Whether the reentrant owner holds the resources already, or a part of them. The acquire then
+/// goes on as a further hold, or ends.
 bool join_own_lock(operation_context& c, operation& op)
 {
     if (lease* const held = c.leases.find(op.owner, op.subject->resources())) {
@@ -60,7 +60,7 @@ bool end_if_over(operation_context& c, operation& op, Fill fill)
     return false;
 }
 
-/// What a report says of an acquire whose time ran out before its turn.
+/// Fills in the report of an acquire whose time ran out before its turn.
 void report_wait(const operation_context& c, const operation& op, const turn& waited) noexcept
 {
     switch (waited.what) {
@@ -109,8 +109,8 @@ bool begin_attempt(operation_context& c, operation& op)
     return true;
 }
 
-/// After the node that was asked first has granted, or has failed to vote. False: the node has
-/// refused, or it is too late to ask the others.
+/// Asks the others after the first node has granted, or has failed to vote. False: the first node
+/// has refused, or it is too late.
 bool ask_the_others(operation_context& c, operation& op, round& r)
 {
     if ((r.gate & r.tally.refused_by()) != 0) {
@@ -150,7 +150,7 @@ bool succeed(operation_context& c, operation& op, const round& r)
     }
     fill_report(op, r, c.nodes, c.shared.now);
     if (op.report != nullptr) {
-        op.report->holder_ttl.reset();  // of keys that were not in the way
+        op.report->holder_ttl.reset();  // no key was in the way of this lock
         op.report->holder_label.clear();
     }
     return true;
@@ -166,8 +166,8 @@ nanos wait_after(operation_context& c, const operation& op, const round& failed)
                     c.shared);
 }
 
-/// Ends the acquire with this attempt if that was granted or was the last one. Otherwise releases
-/// the keys, and asks for a notification.
+/// Ends the acquire if this attempt was granted or was the last one. Otherwise releases the keys,
+/// and asks for a notification.
 bool end_with(operation_context& c, operation& op, const round& r)
 {
     const verdict v = c.rounds.outcome_of(r);
@@ -193,7 +193,7 @@ bool end_with(operation_context& c, operation& op, const round& r)
     }
     if (v == verdict::won) {
         fill_report(op, r, c.nodes, c.shared.now);
-        c.contention.end_turn(*op.subject);  // another one may make more of it
+        c.contention.end_turn(*op.subject);  // another waiter may get a valid lock
     }
     c.contention.watch(op, r, v);
     return false;
@@ -203,7 +203,8 @@ bool end_with(operation_context& c, operation& op, const round& r)
 
 flow run_acquire(operation_context& c, operation& op)
 {
-    // An attempt has a node timeout itself, for nodes that are still being connected to.
+    // The first attempt waits for the first connections. An attempt itself waits only a node
+    // timeout for nodes that the client still connects to.
     while (c.leases.find(op.owner, op.subject->resources()) == nullptr &&
            c.availability.is_settling() && c.shared.now < c.availability.next_look(op)) {
         co_await first_contact{c.availability.next_look(op)};
@@ -249,16 +250,16 @@ flow run_acquire(operation_context& c, operation& op)
         }
         c.contention.on_answers(op, r);
         c.availability.on_attempt(r.t0, r.tally.of_acquire());
-        // 3. A majority, and the time that is left. 4. The lock. 5. Or a release on every node.
+        // 3. A majority, and enough validity. 4. Success. 5. If not, a release on every node.
         if (end_with(c, op, r)) {
             co_return;
         }
         const instant end = c.contention.begin_pause(op, wait_after(c, op, r));
         if (op.report == nullptr) {
-            held.reset();  // nobody will ask for it any more
+            held.reset();  // no report needs it
         }
         co_await pause_until{op, end};
-        // Woken late, as behind a suspension, no attempt begins any more.
+        // If the process was suspended, it may be too late for another attempt.
         if (end_if_over(c, op, [&] { fill_report(op, **held, c.nodes, c.shared.now); })) {
             co_return;
         }
@@ -291,7 +292,7 @@ bool acquire_again(operation_context& c, operation& op) noexcept
     clear_report(op);
     try {
         if (!op.subject->given_back) {
-            // Further holds of its owner go on with it.
+            // Further holds of the owner still use the lease.
             c.change_lease(op);
         }
         op.has_rested = false;

@@ -4,8 +4,8 @@
 
 namespace redlock::core {
 
-/// An extend by resource and owner token, and a lock if that succeeds. What is not ours is not
-/// given back either.
+/// Extends by resource and owner token. If that succeeds, the caller gets a lock. If not, nothing
+/// is released, because the keys may be another owner's.
 flow run_adopt(operation_context& c, operation& op)
 {
     lease& l = *op.subject;

@@ -52,7 +52,7 @@ void operation_context::finish(operation& op, error_code ec) noexcept
 void operation_context::give_up(operation& op) noexcept
 {
     if (!shared.stopped) {
-        clear_report(op);  // or nobody may be there any more whose it is
+        clear_report(op);  // after a stop, the report may be gone
     }
     finish(op, op.cancelled);
 }
@@ -75,7 +75,7 @@ void operation_context::recycle(operation& op) noexcept
 {
     op.owner.reset();
     if (op.renewal != nullptr) {
-        renewals.discard(*std::exchange(op.renewal, nullptr));  // its lock was not had
+        renewals.discard(*std::exchange(op.renewal, nullptr));  // the lock was not granted
     }
     scheduler.end(op);
 }

@@ -34,8 +34,8 @@ struct operation_context {
     [[nodiscard]] round& begin_round(const operation& op, round_kind what, bool asks_ttl = false);
     /// Another lease of the same resources for the operation. May throw `std::bad_alloc`.
     lease& change_lease(operation& op);
-    /// A lease of which no command speaks any more: commands of an earlier attempt may still speak
-    /// of the present one. May throw `std::bad_alloc`.
+    /// A lease for a new attempt, to which no unanswered command refers. Commands of an earlier
+    /// attempt may still refer to the present one. May throw `std::bad_alloc`.
     [[nodiscard]] lease& take_unused_lease(operation& op);
 
     /// The operation can go on.
@@ -44,7 +44,7 @@ struct operation_context {
         contention.leave_queue(op);
         scheduler.resume(op);
     }
-    /// The operation has ended, and its caller is to be told.
+    /// The operation has ended. The engine completes it next.
     void finish(operation& op, error_code ec) noexcept;
     /// Ends a cancelled operation.
     void give_up(operation& op) noexcept;

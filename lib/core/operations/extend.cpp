@@ -13,8 +13,8 @@ flow run_extend(operation_context& c, operation& op)
         co_return c.finish(op, errc::not_held);
     }
     if (l.lost || l.valid_until() <= c.shared.now) {
-        // A lease once not believed in stays so, whatever its keys do: no one may have to hear
-        // "lost" and then "held".
+        // A lost lease stays lost, even if its keys are still there. No caller may hear "held"
+        // after "lost".
         co_return c.finish(op, c.leases.lose(l));
     }
     const held_round r{c.shared, c.begin_round(op, round_kind::extend)};
@@ -33,7 +33,7 @@ flow run_extend(operation_context& c, operation& op)
 error_code conclude_extend(operation_context& c, lease& l, const round& r)
 {
     if (l.given_back || l.left) {
-        // A release went out behind this extend, or the keys are another's now.
+        // A release was sent after this extend, or the lease was detached.
         return errc::not_held;
     }
     switch (c.rounds.outcome_of(r)) {

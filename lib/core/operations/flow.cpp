@@ -11,7 +11,7 @@ namespace redlock::core {
 
 void* flow::promise_type::operator new(std::size_t size, operation_context& c, operation&)
 {
-    // The pool stands in front of the frame, as deallocation is told nothing else.
+    // The pointer to the pool precedes the frame, because deallocation gets no further arguments.
     void* block = c.frames.take(size + alignof(std::max_align_t));
     ::new (block) frame_pool*(&c.frames);
     return static_cast<std::byte*>(block) + alignof(std::max_align_t);

@@ -25,7 +25,7 @@ struct flow {
         [[nodiscard]] std::suspend_never initial_suspend() const noexcept { return {}; }
         [[nodiscard]] std::suspend_never final_suspend() const noexcept { return {}; }
         void return_void() const noexcept {}
-        /// Memory ran out: the operation fails with that, the client goes on.
+        /// Memory ran out: the operation fails with that error, and the client goes on.
         void unhandled_exception() noexcept;
 
         operation_context& context;

@@ -61,7 +61,7 @@ flow run_hold(operation_context& c, operation& op)
         if (op.cancelled) {
             break;
         }
-        // Woken late, it begins nothing any more.
+        // If the process was suspended, it may be too late for another extend.
         ec = c.shared.now >= op.deadline ? make_error_code(errc::timed_out) : error_code();
     }
     if (op.cancelled) {
@@ -69,7 +69,7 @@ flow run_hold(operation_context& c, operation& op)
         co_return c.give_up(op);
     }
     if (ec == errc::not_held) {
-        // Detached. Who asks once more relies on what it has had all the time.
+        // The lease was detached. Its owner has relied on it until now, so this is a loss.
         ec = errc::lost;
     }
     if (!ec && !is_worth_having(op, held.valid_until(), c.shared.now)) {

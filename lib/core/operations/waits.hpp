@@ -7,7 +7,8 @@
 
 namespace redlock::core {
 
-/// A round that a flow has a hand on, for as long as it may look at it.
+/// A flow's reference to a round. At the end of this object the round is closed, and resumes no
+/// operation any more.
 class held_round {
 public:
     /// Takes over the reference that a new round begins with.
@@ -32,9 +33,8 @@ private:
     round& r_;
 };
 
-// What a flow may wait for. Each ends early when the operation is cancelled; the flow asks
-// `op.cancelled` behind it. They stand in the frame, one a place that waits: whose flow it is, the
-// promise knows.
+// The awaitables of a flow. Each wait also ends when the operation is cancelled, so the flow checks
+// `op.cancelled` after it. They get the operation from the promise of the flow.
 
 using waiting_flow = std::coroutine_handle<flow::promise_type>;
 
@@ -74,7 +74,7 @@ struct sleep_until {
     static void await_resume() noexcept {}
 };
 
-/// An instant, or something that happens in the meantime to the key that is in the way.
+/// An instant, or an earlier event of the key that is in the way.
 struct pause_until {
     operation& op;
     base::instant when;

@@ -11,31 +11,32 @@
 
 namespace redlock::core {
 
-/// On whose behalf a lease is held; null: nobody's in particular.
+/// The identity of a reentrant owner; null: there is none.
 using owner_identity = std::shared_ptr<const char>;
 
-/// The leases that are held on behalf of owners, for those who want to hold them once more.
+/// The leases of reentrant owners, which may get further holds of them.
 class holdings {
 public:
-    /// Where it throws, the lease is to be removed as if it had not.
+    /// If this throws, the caller must still remove the lease.
     /// @throws std::bad_alloc
     void add(const owner_identity& who, lease& l);
     void remove(lease& l) noexcept;
 
-    /// One of the owner's leases that is of all these resources; rather one that is valid yet.
+    /// A lease of the owner for all these resources, a valid one if there is one; null: there is
+    /// none.
     [[nodiscard]] lease* find(const owner_identity& who, std::span<const std::string> resources,
                               base::instant now) const;
-    /// Whether one of these resources is under a lease of the owner that is valid.
+    /// Whether the owner has a valid lease of one of these resources.
     [[nodiscard]] bool has_one_of(const owner_identity& who, std::span<const std::string> resources,
                                   base::instant now) const;
 
 private:
     struct held {
-        /// Keeps its address from being another owner's.
+        /// Keeps the identity alive, so that no other owner gets its address.
         owner_identity by;
         lease* of = nullptr;
     };
-    /// By owner and resource; once for each of several.
+    /// By owner and resource. A lease of several resources has an entry for each.
     std::unordered_multimap<std::size_t, held> all_;
 };
 

@@ -25,25 +25,25 @@ struct in_news;
 struct renewal : sleeper, list_hook<in_turn>, list_hook<in_news> {
     /// Counted. Null until the lock is granted.
     lease* of = nullptr;
-    /// The renewal under way.
+    /// The operation of the renewal under way; null: there is none.
     operation* asking = nullptr;
     /// Operations that wait for the end of the lease.
     operation_queue waiters;
 
-    /// `max`: there is none to come.
+    /// The instant of the next renewal; `max`: there is none.
     base::instant next_renewal = base::instant::max();
     /// At least one hold wants renewals.
     bool renews = false;
     /// The last outcome, until `config::on_renewal` gets it.
     renewal_outcome news = renewal_outcome::renewed;
-    /// What each node answered, if `news` is a failure.
+    /// The answer of each node, if `news` is a failure.
     std::unique_ptr<redlock::report> failure;
 
-    // How one hold wants the lease renewed. Each further hold has a record of its own, which uses
-    // only these members.
+    // The renewals that one hold wants. Each further hold has a record of its own, which uses only
+    // these members.
     std::uint32_t renewals_left = 0;
     renewal* further = nullptr;
-    /// The hold; null: none.
+    /// The hold; null: it has ended, or wants none.
     const lease* wanted_by = nullptr;
     /// The ttl of a renewal.
     base::nanos ttl{};

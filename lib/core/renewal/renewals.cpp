@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-// Held leases are looked after here: renewed while that is wanted, lost when their validity ends.
+// Held leases are renewed while a hold wants that, and are lost when their validity ends.
 namespace redlock::core {
 
 using base::instant;
@@ -15,8 +15,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Most renewals under way at one time. It bounds their memory, and the commands that a node gets
-/// at once after the program stood still. Even with nodes that answer as late as they may, the
+/// Maximum number of renewals under way. It limits their memory, and the commands that a node gets
+/// at once after the program was suspended. Even with nodes that answer as late as they may, the
 /// client can renew 80 000 locks a second.
 constexpr std::size_t most_renewals = 4096;
 
@@ -28,10 +28,10 @@ constexpr nanos least_spacing = milliseconds{1};
 
 }  // namespace
 
-/// The next renewal of a lease that is valid until `end`: after a quarter to a third of the ttl,
-/// which leaves time for two more tries. The end of the keys is no measure: after an extend for
-/// much longer it is later than `end` by the drift of all that time. The time is random for each
-/// renewal, so that locks which were taken together are soon renewed apart.
+/// The instant of the next renewal of a lease that is valid until `end`. It comes after a quarter
+/// to a third of the ttl, which leaves time for two more tries. The end of the keys is no measure,
+/// because an extend for a longer ttl leaves them longer than `end`. The time is random for each
+/// renewal, so that locks that were taken together are soon renewed apart.
 instant renewals::next_renewal(instant end, nanos ttl) noexcept
 {
     const instant begun = end - settings_.validity(ttl);
@@ -176,9 +176,9 @@ void renewals::forget_unless_news(renewal& k) noexcept
     }
 }
 
-// What is due.
+// Renewals that are due.
 
-/// Losses come first, so that no caller hears of a renewal before.
+/// No renewal begins here, so that callers learn of losses first.
 void renewals::on_time() noexcept
 {
     while (sleeper* s = watched_.due(shared_.now)) {
@@ -210,7 +210,7 @@ void renewals::renew(renewal& k) noexcept
 {
     assert(k.asking == nullptr);
     if (k.of->valid_until() <= shared_.now) {
-        listener_.on_expired(*k.of);  // while it waited for its turn
+        listener_.on_expired(*k.of);  // it has expired while it waited for its turn
         return;
     }
     const nanos life = life_wanted(k);
@@ -275,7 +275,8 @@ bool renewals::remove_waiter(operation& op) noexcept
     return true;
 }
 
-/// An outcome of the same lock that was not reported is out of date.
+/// Keeps the outcome for `config::on_renewal`. It replaces an earlier one of the same lock that was
+/// not reported.
 void renewals::announce(renewal& k, renewal_outcome what) noexcept
 {
     if (!settings_.on_renewal) {

@@ -42,8 +42,8 @@ protected:
     ~renewal_listener() = default;
 };
 
-/// Renews the leases that holds want to keep, notices when the validity of a lease ends, and tells
-/// the callers that wait for that.
+/// Renews the leases that holds want to keep, notices when the validity of a lease ends, and
+/// reports that end to the callers that wait for it.
 class renewals {
 public:
     /// All arguments must outlive the object.
@@ -65,8 +65,8 @@ public:
     void keep(renewal& request, lease& hold) noexcept;
     /// The hold has ended, and others go on.
     void end_hold(lease& hold) noexcept;
-    /// The lease has ended. Does nothing if nothing watches the lease. If the validity has ended
-    /// before, its waiters are told that it is lost.
+    /// The lease has ended. Does nothing if the lease has no record. If the validity has ended
+    /// before, the lease is lost for its waiters.
     void end(lease& l, error_code why) noexcept;
     void end_all(error_code why) noexcept;
     /// Adds an operation that waits for the end of a watched lease.
@@ -74,12 +74,13 @@ public:
     /// False: the end has come already.
     [[nodiscard]] bool remove_waiter(operation& op) noexcept;
 
-    /// First reports the leases that have expired, then queues those that are due.
+    /// Reports leases that have expired, and queues renewals that are due.
     void on_time() noexcept;
     /// Begins the renewals that are due, as far as there is room. False: none was begun.
     bool renew_due() noexcept { return !turns_.empty() && begin_due(); }
+    /// The operation has begun to renew the lease.
     void on_begun(renewal& k, operation& renewal) noexcept;
-    /// The renewal of the lease has ended: `renewed`, or not known.
+    /// The renewal of the lease has succeeded, or its outcome is not known.
     void on_renewed(renewal& k, base::nanos ttl) noexcept;
     void on_unknown(renewal& k, base::nanos ttl) noexcept;
     /// The operation of a renewal, which may have been abandoned, is over.
@@ -120,7 +121,7 @@ private:
     const base::settings& settings_;
     renewal_listener& listener_;
     pool<renewal> records_;
-    /// By the instant when something must be done for their leases.
+    /// By the instant at which their leases expire or need a renewal.
     wake_ups watched_;
     renewal_queue turns_;
     renewal_reports news_;

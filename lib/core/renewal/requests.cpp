@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
-// What each hold of a lease wants of its renewal, which serves them all: it goes on as long as one
-// of them wants it, and asks for the longest life that one of them wants.
+// The renewals that the holds of a lease want. One renewal serves all holds. It goes on while one
+// hold wants it, and asks for the longest ttl that a hold wants.
 namespace redlock::core {
 
 using base::instant;
@@ -21,7 +21,7 @@ renewal& renewals::create(const keep_alive& how, nanos ttl)
     return k;
 }
 
-/// Of a lock that was just had, or once more.
+/// The lease was just granted, or has a further hold.
 void renewals::keep(renewal& request, lease& hold) noexcept
 {
     lease& l = hold.root();
@@ -40,7 +40,7 @@ void renewals::keep(renewal& request, lease& hold) noexcept
     rest(k);
 }
 
-/// A hold that ends while others go on waits for nothing any more, and wants nothing.
+/// Ends the waits of a hold and drops its request, while other holds go on.
 void renewals::end_hold(lease& hold) noexcept
 {
     renewal* const k = hold.root().renewal;
@@ -75,7 +75,7 @@ void renewals::end_hold(lease& hold) noexcept
     forget_if_idle(*k);
 }
 
-/// The validity that it has stands.
+/// The lease keeps its validity.
 void renewals::stop_renewals(renewal& k) noexcept
 {
     k.renews = false;
@@ -87,8 +87,7 @@ void renewals::stop_renewals(renewal& k) noexcept
     rest(k);
 }
 
-/// How long the keys are to live from now on, for the hold that wants most; zero if none wants more
-/// than was asked for.
+/// The longest ttl from now on that a hold wants; zero if no hold wants more than was asked for.
 nanos renewals::life_wanted(const renewal& k) const noexcept
 {
     nanos most{};
