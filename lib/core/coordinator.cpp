@@ -32,7 +32,8 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
 
 coordinator::~coordinator()
 {
-    // Flows that still wait are not resumed: their callers are gone or have been told.
+    // Coroutines that still wait are not resumed. Their callers are gone, or their operations are
+    // complete.
     while (operation* op = scheduler_.under_way().pop_front()) {
         if (op->frame) {
             std::exchange(op->frame, nullptr).destroy();
@@ -78,7 +79,7 @@ void coordinator::stop(instant now) noexcept
     network_.stop();
     renewals_.end_all(errc::closed);
     for (renewal_news told; take_news(told);) {
-        forget(told);  // whoever it was for may be gone
+        forget(told);  // its receiver may be gone
     }
     operations_.stop();
 }

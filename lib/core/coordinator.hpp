@@ -56,8 +56,8 @@ public:
     /// Ends leases, operations and rounds whose time is over, and does what else is due. The engine
     /// calls this at `next_deadline`.
     void on_time(base::instant now) noexcept;
-    /// Ends leases whose validity is over, and renews those that are due. The engine calls this
-    /// before it completes other operations, so a loss is reported first.
+    /// Ends leases whose validity is over, and begins the renewals that are due. The engine calls
+    /// this before it completes other operations, so a loss is reported first.
     void look_after(base::instant now) noexcept;
     /// Takes the oldest outcome of a renewal. False: there is none.
     [[nodiscard]] bool take_news(renewal_news& told) noexcept { return renewals_.take_news(told); }
@@ -73,7 +73,8 @@ public:
     /// Whether a caller waits for the end of a lease, or a lease is kept alive.
     [[nodiscard]] bool looks_after_leases() const noexcept { return !renewals_.empty(); }
     [[nodiscard]] const contention& waiters() const noexcept { return contention_; }
-    /// Records of every kind. None, if there are no locks, operations and pending releases.
+    /// The number of records of every kind. It is zero if there are no locks, operations and
+    /// pending releases.
     [[nodiscard]] std::size_t records_in_use() const noexcept
     {
         return leases_.size() + rounds_.records_in_use() + scheduler_.size() +
@@ -119,7 +120,7 @@ private:
     rounds rounds_;
     renewals renewals_;
     leases leases_;
-    /// Has the frames of coroutines, which the destructor ends first.
+    /// Has the memory of the coroutine frames, which the destructor ends first.
     operation_context context_;
     core::operations operations_;
     core::network network_;

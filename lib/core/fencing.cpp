@@ -24,7 +24,8 @@ void fencing_votes::set(unsigned node, std::int64_t value) noexcept
 void fencing_votes::vote(unsigned node, std::int64_t value, bool is_new) noexcept
 {
     set(node, value);
-    // A counter that nobody has seeded yet would begin at one again after each loss.
+    // A counter without a seed begins at one again after each loss, so the node may have voted for
+    // this value before.
     if (is_new) {
         new_ |= bit(node);
         voted_ &= ~bit(node);
@@ -73,8 +74,9 @@ std::optional<std::uint64_t> fencing_votes::agreed() const noexcept
     return std::nullopt;
 }
 
-/// What the node has voted, or the least it can be raised to. A counter that is new goes along with
-/// any value, and where that lags behind the date beyond it: the node's script sees to that.
+/// The value that the node has voted for, or the least one that its counter can be aligned to. A
+/// new counter can be aligned to any value. If that value is before the date, the node's script
+/// goes up to the date.
 std::int64_t fencing_votes::least(unsigned node, std::int64_t headroom) const noexcept
 {
     if ((new_ & bit(node)) != 0) {

@@ -49,13 +49,13 @@ struct lease {
 
     /// The nodes to which the SET was written. No other node can have the key.
     node_mask asked = 0;
-    /// Those of them whose answer to the SET was read.
+    /// The nodes whose answer to the SET was read.
     node_mask answered = 0;
     /// The nodes that granted the key, also too late. Atomic, since a lock may be asked on any
     /// thread.
     std::atomic<node_mask> granted{0};
 
-    /// Under the restart guard, those of them that have proved after the grant that they are
+    /// Under the restart guard, the nodes that have proved after their grant that they are
     /// admitted. Only their extends count without another proof.
     node_mask counted = 0;
 
@@ -89,7 +89,7 @@ struct lease {
     /// The reentrant owner, as `holdings` knows it; null: none.
     const char* held_by = nullptr;
 
-    /// The renewals and waits of a held lease; null: none. Only those of the root count.
+    /// The renewals and waits of a held lease; null: none. Only the record of the root counts.
     core::renewal* renewal = nullptr;
 
     /// The hash of the resource, or of the first of several.
@@ -101,7 +101,7 @@ struct lease {
     /// The queue of the waiters for the resource; null: there is none.
     core::line* line = nullptr;
 
-    /// The next lease in the list of those that were detached on other threads.
+    /// The next one in the list of leases that were detached on other threads.
     lease* left_before = nullptr;
 
     /// The first nanosecond at which the lock is not valid. Atomic, since a lock may be asked on

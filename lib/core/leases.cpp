@@ -44,9 +44,9 @@ lease& leases::create(std::string_view resource)
 
 void leases::take_back(lease& l) noexcept
 {
-    holdings_.remove(l);  // which goes by its resources
+    holdings_.remove(l);  // while the lease has its resources
     if (l.leads) {
-        contention_.end_turn(l);  // its acquire could not be begun
+        contention_.end_turn(l);  // its acquire could not begin
     }
     constexpr std::size_t kept_capacity = 256;
     if (l.resource.capacity() > kept_capacity) {
@@ -115,7 +115,7 @@ void leases::begin_release(lease& held) noexcept
     end_validity(held.root());
 }
 
-/// From here on, whatever the nodes answer, nobody may rely on the lease.
+/// From here on, no caller may rely on the lease, whatever the nodes answer.
 void leases::end_validity(lease& l) noexcept
 {
     renewals_.end(l, errc::not_held);
@@ -143,7 +143,7 @@ void leases::detach(lease& held) noexcept
     root.set_valid_until({});
     static_cast<void>(end_hold(held));
     renewals_.end(root, errc::not_held);
-    holdings_.remove(root);  // who takes it over has it alone
+    holdings_.remove(root);  // the client that adopts it holds it alone
     contention_.end_turn(root);
 }
 

@@ -30,7 +30,7 @@ public:
 
     /// A lease with one reference. May throw `std::bad_alloc`.
     [[nodiscard]] lease& create(std::string_view resource);
-    /// The last reference is gone.
+    /// Takes back a lease without references.
     void take_back(lease& l) noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return records_.in_use(); }
 
@@ -46,31 +46,34 @@ public:
     {
         return owner && holdings_.has_one_of(owner, resources, shared_.now);
     }
-    /// The owner holds the lease. May throw `std::bad_alloc`.
+    /// Notes that the owner holds the lease. May throw `std::bad_alloc`.
     void set_owner(const owner_identity& owner, lease& l) { holdings_.add(owner, l); }
 
-    /// `hold` is one more hold of `root`.
+    /// Makes `hold` a further hold of `root`.
     void add_hold(lease& hold, lease& root) noexcept;
-    /// False: other holds of the lease go on.
+    /// Ends a hold. False: other holds of the lease go on.
     bool end_hold(lease& l) noexcept;
-    /// The record is no hold of another lease any more.
+    /// Makes the record no hold of another lease any more.
     void leave_root(lease& hold) noexcept;
 
-    /// Ends the hold; with the last one, releases the keys, for nobody.
+    /// Ends the hold. With the last one, releases the keys for no caller.
     void give_back(lease& held) noexcept;
     /// Ends the last hold and the validity. The caller sends the releases, drops the label and ends
     /// the turn.
     void begin_release(lease& held) noexcept;
-    /// The keys are, or may be, another owner's: returns `lost`, or `not_held` if the lease was
-    /// detached before.
+    /// The lease is lost: the keys are, or may be, another owner's. Returns `lost`, or `not_held`
+    /// if the lease was detached before.
     error_code lose(lease& l) noexcept;
     /// Ends the hold and forgets the lease. The keys stay.
     void detach(lease& held) noexcept;
 
     // The label by which others know the holder. No lock depends on it: a label that cannot be
     // stored or sent is left out.
+    /// Gives the lease a label, and stores it on the nodes.
     void set_label(lease& l, const std::string& label) noexcept;
+    /// Stores the label of the lease on the nodes.
     void send_label(const lease& l) noexcept;
+    /// Deletes the label of the lease on the nodes.
     void drop_label(const lease& l) noexcept;
 
 private:

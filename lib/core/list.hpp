@@ -6,7 +6,7 @@
 
 namespace redlock::core {
 
-/// A place in a `list<T, Tag>`; T inherits one for each list it can stand in.
+/// A place in a `list<T, Tag>`; T inherits one for each list that it can be in.
 template <class Tag>
 using list_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<Tag>>;
 
@@ -17,18 +17,20 @@ class list : public boost::intrusive::list<T, boost::intrusive::base_hook<list_h
     using base = boost::intrusive::list<T, boost::intrusive::base_hook<list_hook<Tag>>>;
 
 public:
-    /// The element behind `item`, or null.
+    /// The element after `item`, or null.
     [[nodiscard]] T* after(T& item) noexcept
     {
         const auto next = std::next(base::iterator_to(item));
         return next == base::end() ? nullptr : &*next;
     }
+    /// Inserts `item` directly after `place`, which is in the list.
     void insert_after(T& place, T& item) noexcept
     {
         base::insert(std::next(base::iterator_to(place)), item);
     }
+    /// Removes `item`, which is in the list.
     void remove(T& item) noexcept { base::erase(base::iterator_to(item)); }
-    /// The first, which is no longer in the list, or null.
+    /// Removes the first element and returns it, or null.
     [[nodiscard]] T* pop_front() noexcept
     {
         if (base::empty()) {

@@ -28,7 +28,7 @@ void network::start(instant now) noexcept
     c_.availability.on_connection();
 }
 
-/// Where memory runs out, what a node does next is not known: its connection is given up.
+/// If memory runs out, the state of the connection is not known, so it is given up.
 template <class Step>
 void network::step_or_break_off(unsigned index, Step step) noexcept
 {

@@ -45,7 +45,7 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
 
     // The arguments.
     kind what = kind::acquire;
-    /// The lease; for an acquire, that of the present attempt. Counted.
+    /// The lease; for an acquire, the lease of the present attempt. Counted.
     lease* subject = nullptr;
     base::nanos ttl{};
     base::nanos min_validity{};
@@ -66,7 +66,7 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     redlock::report* report = nullptr;
     /// Differs each time the record is used.
     std::uint64_t serial = 0;
-    /// The engine's; the core does not read it.
+    /// Data of the engine. The core does not read it.
     void* user = nullptr;
 
     // The state.
@@ -119,12 +119,12 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     node_mask looked_at = 0;
     /// The number of polls that must miss no notification until the acquire relies on them again.
     std::uint8_t doubts = 0;
-    /// The acquire is in the list of those of several resources.
+    /// The acquire wants several resources, and is in the list for the one in its way.
     bool is_listed = false;
     /// The number of waiters before the acquire when it began to wait.
     std::size_t queue_position = 0;
-    /// The renewals of the lock that a kept-alive acquire gets; those to which a wait or a renewal
-    /// belongs, or null once it was abandoned.
+    /// For a kept-alive acquire, the record for its lock. For a wait or a renewal, the record that
+    /// it belongs to; null once it was abandoned.
     core::renewal* renewal = nullptr;
 
     // The result. After a successful acquire or adopt the `subject` is the held lease.
@@ -135,8 +135,8 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
 
 /// Operations whose coroutine can go on, or which have ended.
 using operation_queue = list<operation, in_queue>;
-/// Acquires that wait for the same: those of one reentrant owner in a queue, or those of several
-/// resources that one resource is in the way of. No acquire is in both.
+/// Acquires that wait for the same thing: in a queue, acquires of one reentrant owner; otherwise
+/// acquires of several resources with the same one in their way. No acquire is in both.
 using company = list<operation, in_company>;
 /// All operations that began and have not completed.
 using operation_list = list<operation, in_flight>;

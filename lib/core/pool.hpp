@@ -11,8 +11,8 @@
 
 namespace redlock::core {
 
-/// For `least` elements, or for twice as many as before: who grows step by step is not to copy all
-/// of them at each step.
+/// Makes room for `least` elements, or for twice as many as before, so that growth step by step
+/// does not copy all elements at each step.
 template <class T>
 void make_room(std::vector<T>& for_more, std::size_t least)
 {
@@ -23,7 +23,7 @@ void make_room(std::vector<T>& for_more, std::size_t least)
 
 /**
  * Records that are used over and over. A record stays constructed while it waits for its next use,
- * so that the memory its members own serves again; whoever takes one sets every field.
+ * so that its members keep their memory. The next user sets every field.
  */
 template <class T>
 class pool {
@@ -45,7 +45,7 @@ public:
     void give(T& record) noexcept
     {
         assert(free_.size() < free_.capacity());
-        free_.push_back(&record);  // cannot throw: grow() made room for every record there is
+        free_.push_back(&record);  // cannot throw: grow() made room
     }
 
     [[nodiscard]] std::size_t in_use() const noexcept { return total_ - free_.size(); }
@@ -70,7 +70,7 @@ private:
     std::size_t total_ = 0;
 };
 
-/// Memory for coroutine frames, of which there are few sizes. A very large one comes from the heap.
+/// Memory for coroutine frames, which have few sizes. A very large frame comes from the heap.
 class frame_pool {
 public:
     frame_pool() = default;
@@ -138,7 +138,7 @@ private:
     }
 
     std::vector<std::unique_ptr<std::byte[]>> slabs_;
-    /// By size, in steps.
+    /// The free blocks, by size in steps.
     std::array<block*, largest / step> free_{};
     std::size_t in_use_ = 0;
 };

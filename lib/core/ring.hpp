@@ -44,7 +44,7 @@ public:
         return value;
     }
 
-    /// Makes room for `more`, so that so many pushes cannot throw.
+    /// Makes room for `more` elements, so that `push` cannot throw for them.
     void reserve(std::size_t more)
     {
         while (slots_.size() - size_ < more) {

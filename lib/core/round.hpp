@@ -21,7 +21,7 @@ struct in_deadline_order;
 
 /// The answer of each node, for a report or an inspection. Kept only if the caller wants one.
 struct round_details {
-    /// As PTTL has it.
+    /// The reply of PTTL for a key without a ttl.
     static constexpr std::chrono::milliseconds no_ttl{-1};
 
     struct of_node {
@@ -125,8 +125,8 @@ struct round : list_hook<in_deadline_order> {
     /// The shortest remaining ttl that a node returned.
     std::optional<std::chrono::milliseconds> holder_ttl;
 
-    /// Whether the node has answered the attempt without setting the key, and has not voted: it has
-    /// refused, and only the holder's ttl or label is still to come.
+    /// Whether the node has answered the attempt without setting the key, and has not voted. It has
+    /// refused, and only the holder's ttl or label has not come.
     [[nodiscard]] bool refused_itself(unsigned index) const noexcept
     {
         return (asks_ttl || what == round_kind::take) && (of->answered & bit(index)) != 0 &&

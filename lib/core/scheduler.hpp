@@ -15,16 +15,16 @@
 
 namespace redlock::core {
 
-/// A wait shorter than this is not worth a timer, and no attempt would fit behind it.
+/// The shortest wait that is worth a timer. If less time is left, no attempt fits into it.
 inline constexpr base::nanos least_wait = std::chrono::milliseconds{1};
 
-/// The operations of a client: those that can go on, and those that wait for an instant or for a
-/// connection.
+/// The operations of a client. Knows which operations can go on, and which wait for an instant or
+/// for a connection.
 class scheduler {
 public:
     /// A new operation, which is under way. May throw `std::bad_alloc`.
     [[nodiscard]] operation& begin(operation::kind what, report* r);
-    /// Takes the record back, which serves another operation.
+    /// Takes back the record of the operation, to use it again.
     void end(operation& op) noexcept
     {
         --by_kind_[static_cast<std::size_t>(op.what)];
@@ -58,7 +58,7 @@ public:
     void set_timer(operation& op, base::instant when) { sleepers_.set(op, when); }
     /// Does nothing if the operation waits for no instant.
     void cancel_timer(operation& op) noexcept { sleepers_.remove(op); }
-    /// An operation whose instant has come, and which goes on waiting for it; null: there is none.
+    /// An operation whose instant has come; null: there is none. Its timer stays set.
     [[nodiscard]] operation* due(base::instant now) const noexcept
     {
         return static_cast<operation*>(sleepers_.due(now));
@@ -74,6 +74,7 @@ public:
         op.is_newcomer = true;
         newcomers_.push_back(op);
     }
+    /// Resumes the operations that wait for the first connections.
     void resume_newcomers() noexcept
     {
         while (!newcomers_.empty()) {
@@ -81,11 +82,12 @@ public:
         }
     }
 
-    /// The operation has ended; its caller has not been told.
+    /// The operation has ended. The engine must still complete it.
     void finish(operation& op) noexcept { finished_.push_back(op); }
-    /// The same for a wait for a loss that has come: its caller is told before all others.
+    /// The same for a wait whose loss has come. The engine completes it before all other
+    /// operations.
     void finish_loss(operation& op) noexcept { losses_.push_back(op); }
-    /// Null: there is none.
+    /// The next operation to complete; null: there is none.
     [[nodiscard]] operation* next_finished() noexcept
     {
         return losses_.empty() ? finished_.pop_front() : losses_.pop_front();

@@ -17,12 +17,12 @@ using node_mask = std::uint32_t;
     return count >= 32 ? ~node_mask{0} : bit(count) - 1;
 }
 
-/// How a round stands.
+/// The state of a round.
 enum class verdict : std::uint8_t {
-    open,         ///< the next answer may still decide
-    won,          ///< a majority did what was asked
-    refused,      ///< a majority that would do it can no longer be had, because of what nodes hold
-    unavailable,  ///< it can no longer be had, because too few nodes can answer
+    open,         ///< The next answer may still decide.
+    won,          ///< A majority did what was asked.
+    refused,      ///< No majority can do it, because of the keys that nodes have or lack.
+    unavailable,  ///< No majority can do it, because too few nodes can answer.
 };
 
 /**
@@ -60,7 +60,7 @@ public:
         return nodes_ - granted() - refused() - failed();
     }
 
-    /// An acquire fails at the vote that makes a majority impossible, whatever made it so.
+    /// The verdict of an acquire. It fails at the vote that makes a majority impossible.
     [[nodiscard]] constexpr verdict of_acquire() const noexcept
     {
         if (granted() >= quorum()) {
@@ -69,13 +69,13 @@ public:
         if (refused() + failed() <= spare()) {
             return verdict::open;
         }
-        // With at most `spare` nodes failed a majority can be reached, so that somebody's key is in
-        // the way.
+        // At most `spare` nodes have failed, so a majority can answer, and another owner's key is
+        // in the way.
         return failed() > spare() ? verdict::unavailable : verdict::refused;
     }
 
-    /// An extend is lost only when a majority can no longer hold the key; otherwise too few
-    /// answered.
+    /// The verdict of an extend. It is lost only if a majority can no longer hold the key.
+    /// Otherwise too few nodes have answered.
     [[nodiscard]] constexpr verdict of_extend() const noexcept
     {
         if (granted() >= quorum()) {
@@ -89,8 +89,8 @@ public:
         return may_win || may_lose ? verdict::open : verdict::unavailable;
     }
 
-    /// A release: grants are deletions, refusals mean the key was not there. `refused`: it was not
-    /// held.
+    /// The verdict of a release. A grant is a deletion, and a refusal means that there was no key.
+    /// `refused`: the lock was not held.
     [[nodiscard]] constexpr verdict of_release() const noexcept
     {
         if (granted() >= quorum()) {
@@ -102,7 +102,8 @@ public:
         if (refused() + open() > spare()) {
             return verdict::open;
         }
-        // From here on it was held by somebody who answered, or too few answer to tell.
+        // No majority can lack the key any more. So the lock was held if a majority answers.
+        // Otherwise too few nodes answer to know.
         if (granted() + refused() >= quorum()) {
             return verdict::won;
         }
@@ -110,8 +111,8 @@ public:
     }
 
 private:
-    /// Counted as they come: the outcome is asked for at every vote, and code for any processor has
-    /// no instruction that counts bits.
+    /// Counts each vote at once, because every vote asks for the verdict. Code for any processor
+    /// has no instruction that counts bits.
     static constexpr void add(unsigned node, node_mask& who, std::uint8_t& count) noexcept
     {
         if ((who & bit(node)) == 0) {
@@ -125,7 +126,7 @@ private:
         return granted_by_ | refused_by_ | failed_by_;
     }
 
-    /// How many nodes may be missing from a majority.
+    /// The number of nodes that a majority can do without.
     [[nodiscard]] constexpr unsigned spare() const noexcept { return nodes_ - quorum(); }
 
     node_mask granted_by_ = 0;

@@ -7,17 +7,16 @@
 
 namespace redlock::core {
 
-/// Whatever wants to be woken at an instant.
+/// An object that waits for an instant.
 struct sleeper {
-    /// A place in the heap, and when; `no_wake_up` when it stands in none.
+    /// Its place in the heap, and its instant; `no_wake_up`: it is not in the heap.
     std::size_t heap_place = no_wake_up;
     base::instant wake_up{};
 
     static constexpr std::size_t no_wake_up = static_cast<std::size_t>(-1);
 };
 
-/// Those who sleep, by the instant at which they wake: a binary heap from which any one can be
-/// taken.
+/// The sleepers by their instants: a binary heap from which any sleeper can be removed.
 class wake_ups {
 public:
     [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
@@ -25,17 +24,17 @@ public:
 
     [[nodiscard]] sleeper& front() const noexcept { return *heap_.front(); }
 
-    /// Makes room for `count` of them in all, so that no `set` of theirs can throw.
+    /// Makes room for `count` sleepers in all, so that `set` cannot throw for them.
     void reserve(std::size_t count);
 
-    /// Wakes `s` at that instant, and no more at another. May throw `std::bad_alloc`; nothing
+    /// Sets the instant of `s`, in place of an earlier one. May throw `std::bad_alloc`; nothing
     /// changes then.
     void set(sleeper& s, base::instant when);
 
     /// Does nothing when `s` is not in the heap.
     void remove(sleeper& s) noexcept;
 
-    /// Who wakes first, if it is due; it stays in the heap.
+    /// The sleeper with the earliest instant, if that has come; else null. It stays in the heap.
     [[nodiscard]] sleeper* due(base::instant now) const noexcept
     {
         return heap_.empty() || heap_.front()->wake_up > now ? nullptr : heap_.front();

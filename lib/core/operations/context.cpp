@@ -62,7 +62,7 @@ void operation_context::run() noexcept
     do {
         while (operation* op = scheduler.next_ready()) {
             if (op->frame) {
-                scheduler.cancel_timer(*op);  // whatever woke it
+                scheduler.cancel_timer(*op);  // it may have another reason to go on
                 std::exchange(op->frame, nullptr).resume();
             } else {
                 start_acquire(*this, *op);

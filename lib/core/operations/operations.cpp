@@ -33,7 +33,8 @@ void operations::begin(operation& op, flow (*body)(operation_context&, operation
     try {
         body(c_, op);
     } catch (...) {
-        // No frame could be had. The lease of a release stays the caller's, as if it had not asked.
+        // There is no memory for a frame. The lease of a release stays the caller's, as if the
+        // release had not begun.
         if (op.what != operation::kind::release) {
             c_.shared.unref(*op.subject);
         }
@@ -99,7 +100,7 @@ operation& operations::adopt(instant now, const resource_names& names,
     operation& op = new_operation(operation::kind::adopt, names, r);
     lease& l = *op.subject;
     l.token = owner;
-    // Nothing of the SETs is under way from here.
+    // This client has no SET of the lease under way.
     l.adopted = true;
     l.asked = l.answered = all_nodes(static_cast<unsigned>(c_.nodes.size()));
     l.t0 = l.keys_end = l.asked_until = c_.shared.now;
@@ -151,12 +152,12 @@ operation& operations::inspect(instant now, std::string_view resource, const ins
 void operations::cancel(instant now, operation& op) noexcept
 {
     c_.shared.now = now;
-    // The value that asio::error::operation_aborted has; that name belongs above this layer.
+    // This is the value of asio::error::operation_aborted, a name that belongs above this layer.
     call_off(op, {ECANCELED, boost::system::system_category()});
     c_.run();
 }
 
-/// What is decided already stands, unless it turns out that the operation has to go on.
+/// Keeps a result that is decided already, unless the operation must go on after all.
 void operations::call_off(operation& op, error_code ec) noexcept
 {
     if (op.cancelled) {
@@ -226,7 +227,7 @@ operation* operations::take_finished(instant now) noexcept
     c_.shared.now = now;
     while (operation* op = c_.scheduler.next_finished()) {
         const bool goes_on = !op->error && !settle_success(*op);
-        c_.run();  // others, whose turn it is
+        c_.run();  // other operations can go on
         if (goes_on) {
             continue;
         }
@@ -275,7 +276,7 @@ operation& operations::wait_lost(instant now, lease& given)
     ++given.references;
     op.subject = &given;
     if (l.left || l.given_back || given.given_back) {
-        // Left without memory it may be given back before this was begun.
+        // The lease may have ended before this wait began.
         c_.finish(op, errc::not_held);
         return op;
     }
@@ -305,7 +306,7 @@ void operations::stop_waiting(operation& op, error_code why) noexcept
     }
 }
 
-/// Ends every operation that `which` speaks of.
+/// Ends every operation for which `which` is true.
 template <class Which>
 void operations::call_off_all(Which which) noexcept
 {

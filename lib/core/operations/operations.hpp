@@ -45,12 +45,12 @@ public:
     /// Forgets a lease without a release. Takes over the caller's reference.
     void let_go(base::instant now, lease& l) noexcept;
 
-    /// Takes an operation that has ended; the engine must complete it at once. If the lease of a
-    /// success has ended since, as in a process that stood still, the success becomes an error, or
-    /// an acquire goes on.
+    /// Takes an operation that has ended; the engine must complete it at once. The lease of a
+    /// success may have ended since, as after a suspension of the process. Then the success becomes
+    /// an error, or an acquire goes on.
     [[nodiscard]] operation* take_finished(base::instant now) noexcept;
     [[nodiscard]] std::size_t finished() const noexcept { return c_.scheduler.finished(); }
-    /// Those of them that waited for a loss, which are taken before all others.
+    /// The number of finished waits for a loss, which are taken before all others.
     [[nodiscard]] std::size_t losses() const noexcept { return c_.scheduler.losses(); }
     /// Operations of callers that were not recycled.
     [[nodiscard]] std::size_t size() const noexcept
