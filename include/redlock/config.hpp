@@ -135,8 +135,8 @@ struct config {
     /// Maximum time for one node to answer one command. Positive, at most `stall_timeout`, and at
     /// most a quarter of every ttl used. Above 2.5 s the default ttl of an acquire, 10 s, is
     /// refused as `invalid_ttl`. 50 ms by default, the most that the description of Redlock
-    /// suggests: many round trips within one site, and a small part of a ttl. Distant nodes need
-    /// more.
+    /// suggests. That is many round trips within one site, and a small part of a ttl. Distant nodes
+    /// need more.
     std::chrono::milliseconds node_timeout{50};
 
     /// Maximum drift between two clocks, as a share of the ttl: from 0 to below 1. 0.01 by default,
@@ -159,8 +159,8 @@ struct config {
     std::chrono::milliseconds reconnect_backoff_max{2000};
 
     /// Maximum time that a command stays unanswered before the client closes the connection and
-    /// connects again. At least `node_timeout`. 2 s by default: a node that works is seldom held up
-    /// for longer by a fork or a long script, and its answers are worth the wait.
+    /// connects again. At least `node_timeout`. 2 s by default. A fork or a long script seldom
+    /// holds up a node for longer, and the answers of the node are worth the wait.
     std::chrono::milliseconds stall_timeout{2000};
 
     /// Time without a reply after which the client checks that a connection works. Zero: never. 5 s
@@ -212,7 +212,7 @@ struct config {
     bool release_notifications = true;
 
     /// Maximum wait between two polls of an acquire that expects a notification. Positive. The wait
-    /// ends sooner if the ttl of the other holder's lock ends. 1 s by default: a lost notification
+    /// ends sooner if the ttl of the other holder's lock ends. 1 s by default. A lost notification
     /// costs at most this wait, and a waiting acquire asks the nodes only that often.
     ///
     /// If a client waits for more resources than `max_poll_interval` has milliseconds, the maximum
@@ -230,9 +230,9 @@ struct config {
      * default.
      *
      * A fencing token is the number of a lease. It is unique. It is also greater than every token
-     * that any client knew before, as long as nodes keep their counters. docs/design/safety.md says
-     * what that needs and how the restart guard helps. Each node keeps a counter for each resource,
-     * in a key with the resource's name and ":fencing" at its end.
+     * that any client knew before, as long as nodes keep their counters. The page
+     * docs/design/safety.md says what that needs and how the restart guard helps. Each node keeps a
+     * counter for each resource, in a key with the resource's name and ":fencing" at its end.
      *
      * A majority of the nodes must agree about the date to within one second, or to within a
      * quarter of `guard_config::max_ttl` if that is less. If no majority agrees, attempts end
@@ -327,8 +327,8 @@ struct config {
 /// twice that a `co_await` expression creates.
 struct acquire_options {
     /// Lifetime of the lock unless it is extended. At least four times `config::node_timeout`, at
-    /// most 10 years, and at most `guard_config::max_ttl` under the restart guard. 10 s by default:
-    /// if the holder dies, others wait that long.
+    /// most 10 years, and at most `guard_config::max_ttl` under the restart guard. 10 s by default.
+    /// If the holder dies, others wait that long.
     std::chrono::milliseconds ttl{10'000};
 
     /// Maximum time that the acquire goes on trying. Zero: one attempt, and no waiting. Never

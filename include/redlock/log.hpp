@@ -7,10 +7,10 @@ namespace redlock {
 
 /// Importance of a log line.
 enum class log_level {
-    debug,    ///< a connection event, one line each, for troubleshooting
-    info,     ///< other events, such as a node that became usable again
-    warning,  ///< a node is out of use or another server, or the client does without something
-    error,    ///< a mistake that only a change of configuration or code can correct
+    debug,    ///< A connection event, one line each, for troubleshooting.
+    info,     ///< Another event, such as a node that became usable again.
+    warning,  ///< A node is out of use or another server, or the client does without something.
+    error,    ///< A mistake that only a change of configuration or code can correct.
 };
 
 /**

@@ -21,9 +21,8 @@ namespace detail {
 enum class node_outcome {
     /// The operation was decided before this node answered.
     undecided,
-    /// The client sent the node no request, for one of these reasons: it made no attempt; it first
-    /// asked another node, which did not grant; or it had never asked this node for the key that it
-    /// releases.
+    /// The client sent the node no request. It made no attempt; or it first asked another node,
+    /// which did not grant; or it had never asked this node for the key that it releases.
     not_asked,
     /// The node did what the client asked: it set, extended or deleted the key. For an inspect, the
     /// node has a key.

@@ -9,9 +9,9 @@
  * The version of the library, in one place. The build and the packages read it from here.
  */
 
-#define REDLOCK_VERSION_MAJOR 0  ///< from 1.0 on, grows with each break of the interface
-#define REDLOCK_VERSION_MINOR 2  ///< grows with additions, and below 1.0 with breaks
-#define REDLOCK_VERSION_PATCH 0  ///< grows with corrections
+#define REDLOCK_VERSION_MAJOR 0  ///< Grows with each break of the interface, from 1.0 on.
+#define REDLOCK_VERSION_MINOR 2  ///< Grows with additions, and below 1.0 with breaks.
+#define REDLOCK_VERSION_PATCH 0  ///< Grows with corrections.
 
 /// The version as one number, for comparisons. The last two decimal digits are the patch version,
 /// and the two digits before them are the minor version.
