@@ -70,7 +70,8 @@ public:
     void stop(base::instant now) noexcept;
 
     [[nodiscard]] base::instant next_deadline() const noexcept;
-    /// Whether a caller waits for the end of a lease, or a lease is kept alive.
+    /// Whether a caller waits for the end of a lease, or a lease is kept alive. Then the engine
+    /// calls `look_after`.
     [[nodiscard]] bool looks_after_leases() const noexcept { return !renewals_.empty(); }
     [[nodiscard]] const contention& waiters() const noexcept { return contention_; }
     /// The number of records of every kind. It is zero if there are no locks, operations and

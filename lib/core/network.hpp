@@ -27,6 +27,7 @@ class network {
 public:
     explicit network(operation_context& c) noexcept : c_(c) {}
 
+    /// Begins to connect to all nodes.
     void start(base::instant now) noexcept;
     /// False: the attempt to connect was given up.
     [[nodiscard]] bool on_credentials(base::instant now, unsigned node,

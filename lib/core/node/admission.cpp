@@ -38,7 +38,7 @@ std::string share_text(std::int64_t ppb)
            (last == digits.npos ? "" : '.' + digits.substr(0, last + 1));
 }
 
-/// A node's date in microseconds, in digits only; 0 if it is none.
+/// A node's date in microseconds; 0: the text is not only digits, or too long.
 std::int64_t date_of(std::string_view text) noexcept
 {
     std::int64_t date = 0;

@@ -94,7 +94,7 @@ private:
     /// The node's name has addresses that were not tried yet.
     bool has_other_addresses_ = false;
     bool was_useful_ = false;
-    /// The log says that the node needs no login.
+    /// The client has logged that the node needs no login.
     bool is_unused_login_logged_ = false;
     base::instant ready_since_{};
     base::instant last_reply_{};

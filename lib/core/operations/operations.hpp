@@ -52,7 +52,7 @@ public:
     [[nodiscard]] std::size_t finished() const noexcept { return c_.scheduler.finished(); }
     /// The number of finished waits for a loss, which are taken before all others.
     [[nodiscard]] std::size_t losses() const noexcept { return c_.scheduler.losses(); }
-    /// Operations of callers that were not recycled.
+    /// The number of callers' operations that were not recycled.
     [[nodiscard]] std::size_t size() const noexcept
     {
         return c_.scheduler.size() - c_.scheduler.count_of(operation::kind::renew);
