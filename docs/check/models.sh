@@ -1,5 +1,5 @@
 #!/bin/bash
-# usage: documented.sh <root of the source tree>
+# usage: models.sh <root of the source tree>
 # Checks that the table in docs/design/evidence/models.md has the variants of run.sh in the same order, with their
 # expected results.
 set -euo pipefail

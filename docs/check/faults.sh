@@ -27,7 +27,7 @@ happens() { grep -oE '^\| [FS][0-9]+ \| [^|]*' "$1"; }
 diff <(happens docs/design/faults.md) <(sed '/^## Not tried/,$d' "$page" | happens /dev/stdin) ||
     complain "docs/design/faults.md and $page do not have the same rows"
 
-. test/named.sh
+. docs/check/named.sh
 check_names "$page"
 ((names > 0)) || complain "$page names no test"
 

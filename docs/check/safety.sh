@@ -11,7 +11,7 @@ complain() {
     echo "$*" >&2
     failures=$((failures + 1))
 }
-. test/named.sh
+. docs/check/named.sh
 variants=0
 for page in docs/design/{safety,guard,evidence/safety,evidence/simulation}.md; do
     check_names "$page"
