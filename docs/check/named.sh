@@ -37,5 +37,5 @@ check_names() {
         folder=${folder//[\`:]/}
         [[ -v known[$folder] ]] || known[$folder]=$(names_in "$folder")
         grep -qxF "$name" <<<"${known[$folder]}" || complain "$1: test/$folder has no $name"
-    done < <(tr '\n' ' ' <"$1" | tr -s ' ' | grep -oE '`[a-z]+`: "[^"]+"')
+    done < <(tr '\n' ' ' <"$1" | tr -s ' ' | grep -oE '`[a-z_/]+`: "[^"]+"')
 }

@@ -87,7 +87,7 @@ std::string take(const server& node, const words& names, std::int64_t seed)
 
 }  // namespace
 
-TEST_CASE("the release script deletes only a key of its owner", "[integration][scripts]")
+TEST_CASE("the release script deletes only a key of its owner", "[servers][scripts]")
 {
     const server node({.kind = each_kind()});
     CHECK(run(node, resp::release_script, {"r"}, {"mine"}) == "0");
@@ -109,7 +109,7 @@ TEST_CASE("the release script deletes only a key of its owner", "[integration][s
     CHECK(node.command({"DBSIZE"}) == "0");
 }
 
-TEST_CASE("the label script replaces only a label", "[integration][scripts]")
+TEST_CASE("the label script replaces only a label", "[servers][scripts]")
 {
     const server node({.kind = each_kind()});
     const words label{"0123abcd backup", "100000"};
@@ -137,7 +137,7 @@ TEST_CASE("the label script replaces only a label", "[integration][scripts]")
 }
 
 TEST_CASE("the extend script prolongs a key of its owner and never shortens or creates one",
-          "[integration][scripts]")
+          "[servers][scripts]")
 {
     const server node({.kind = each_kind()});
     CHECK(run(node, resp::extend_script, {"r"}, {"mine", "500000"}) == "0");
@@ -165,7 +165,7 @@ TEST_CASE("the extend script prolongs a key of its owner and never shortens or c
 }
 
 TEST_CASE("the count script starts with the date and counts upwards and sets a ttl",
-          "[integration][scripts]")
+          "[servers][scripts]")
 {
     const server node({.kind = each_kind()});
     const auto count = [&](std::int64_t seed) {
@@ -189,7 +189,7 @@ TEST_CASE("the count script starts with the date and counts upwards and sets a t
 }
 
 TEST_CASE("the alignment script checks the key and only raises the counter near the date",
-          "[integration][scripts]")
+          "[servers][scripts]")
 {
     const server node({.kind = each_kind()});
     const std::int64_t high = date(node);
@@ -236,7 +236,7 @@ TEST_CASE("the alignment script checks the key and only raises the counter near 
 }
 
 TEST_CASE("the take script sets several keys or none and moves their counters first",
-          "[integration][scripts]")
+          "[servers][scripts]")
 {
     const server node({.kind = each_kind()});
     const words both{"a", "b"};
@@ -328,7 +328,7 @@ TEST_CASE("the take script sets several keys or none and moves their counters fi
 }
 
 TEST_CASE("the admission script admits only if the pending key outlasted the wait",
-          "[integration][scripts]")
+          "[servers][scripts]")
 {
     const server node({.kind = each_kind()});
     const auto admit = [&] {

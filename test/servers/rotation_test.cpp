@@ -77,7 +77,7 @@ server_tls identity_of(const identity& authority, const identity& who)
 }  // namespace
 
 TEST_CASE("a client with a provider reconnects when the password of its server changes",
-          "[integration][rotation]")
+          "[servers][rotation]")
 {
     server node({.kind = each_kind(), .password = "the-first-secret"});
     vault v{.password = "the-first-secret", .asked = {}};
@@ -98,7 +98,7 @@ TEST_CASE("a client with a provider reconnects when the password of its server c
 }
 
 TEST_CASE("a client tries again when its provider has the new password too late or too early",
-          "[integration][rotation]")
+          "[servers][rotation]")
 {
     server node({.password = "the-first-secret"});
     vault v{.password = "the-first-secret", .asked = {}};
@@ -115,7 +115,7 @@ TEST_CASE("a client tries again when its provider has the new password too late 
 }
 
 TEST_CASE("a client logs in as the user of its provider and asks it for each node",
-          "[integration][rotation]")
+          "[servers][rotation]")
 {
     const server one({.password = "hush-of-one"});
     const server other;
@@ -131,7 +131,7 @@ TEST_CASE("a client logs in as the user of its provider and asks it for each nod
     CHECK(one.command({"CLIENT", "LIST"}).find("user=app") != std::string::npos);
 }
 
-TEST_CASE("a provider may reply late and twice and from another thread", "[integration][rotation]")
+TEST_CASE("a provider may reply late and twice and from another thread", "[servers][rotation]")
 {
     const server node({.password = "hush-and-late"});
     auto c = patient({node.url()});
@@ -154,7 +154,7 @@ TEST_CASE("a provider may reply late and twice and from another thread", "[integ
 }
 
 TEST_CASE("a provider that fails costs a connection attempt and the client reports why",
-          "[integration][rotation]")
+          "[servers][rotation]")
 {
     const server node({.password = "hush-hush"});
     auto c = patient({node.url()});
@@ -193,7 +193,7 @@ TEST_CASE("a provider that fails costs a connection attempt and the client repor
 }
 
 TEST_CASE("a client trusts the new authority of a server after its file was replaced",
-          "[integration][rotation][tls]")
+          "[servers][rotation][tls]")
 {
     const temp_dir folder;
     const auto ca = folder / "ca.pem";
@@ -211,8 +211,7 @@ TEST_CASE("a client trusts the new authority of a server after its file was repl
     mine.give_back(mine.take("r"));
 }
 
-TEST_CASE("a client presents the certificate that its files have now",
-          "[integration][rotation][tls]")
+TEST_CASE("a client presents the certificate that its files have now", "[servers][rotation][tls]")
 {
     const temp_dir folder;
     const auto certificate = folder / "client.pem";
@@ -235,7 +234,7 @@ TEST_CASE("a client presents the certificate that its files have now",
 }
 
 TEST_CASE("a client warns once of broken TLS files and keeps using the previous ones",
-          "[integration][rotation][tls]")
+          "[servers][rotation][tls]")
 {
     const temp_dir folder;
     const auto ca = folder / "ca.pem";

@@ -340,7 +340,7 @@ bool grow(const std::vector<std::uint64_t>& tokens)
 }  // namespace
 
 TEST_CASE("under the restart guard nodes restored from an old file never give a token twice",
-          "[integration][guard][fencing]")
+          "[servers][guard][fencing]")
 {
     masters nodes(3, {.kind = each_kind(), .files = persistence::snapshot});
     admit(nodes);
@@ -348,7 +348,7 @@ TEST_CASE("under the restart guard nodes restored from an old file never give a 
 }
 
 TEST_CASE("without the restart guard nodes restored from an old file give tokens twice",
-          "[integration][guard][fencing]")
+          "[servers][guard][fencing]")
 {
     masters nodes(3, {.kind = each_kind(), .files = persistence::snapshot});
     std::vector<std::uint64_t> tokens = tokens_across_an_old_file(nodes, unguarded(nodes.urls()));
@@ -357,7 +357,7 @@ TEST_CASE("without the restart guard nodes restored from an old file give tokens
 }
 
 TEST_CASE("under the restart guard a node that lost its keys grants no lock to a second client",
-          "[integration][guard]")
+          "[servers][guard]")
 {
     const way_to_lose how = each_way();
     masters nodes(3, {.kind = each_kind()});
@@ -368,7 +368,7 @@ TEST_CASE("under the restart guard a node that lost its keys grants no lock to a
 }
 
 TEST_CASE("without the restart guard a node that lost its keys grants a lock to a second client",
-          "[integration][guard]")
+          "[servers][guard]")
 {
     const way_to_lose how = each_way();
     masters nodes(3, {.kind = each_kind()});
@@ -378,7 +378,7 @@ TEST_CASE("without the restart guard a node that lost its keys grants a lock to 
 }
 
 TEST_CASE("kept locks outlast the quarantine of a node and stay exclusive",
-          "[integration][guard][keep_alive]")
+          "[servers][guard][keep_alive]")
 {
     const way_to_lose how = lose_while_locks_are_kept();
     INFO(how.name);
@@ -408,7 +408,7 @@ TEST_CASE("kept locks outlast the quarantine of a node and stay exclusive",
 }
 
 TEST_CASE("without the restart guard a second client gets locks that are kept alive",
-          "[integration][guard][keep_alive]")
+          "[servers][guard][keep_alive]")
 {
     const way_to_lose how = lose_while_locks_are_kept();
     INFO(how.name);
@@ -431,7 +431,7 @@ TEST_CASE("without the restart guard a second client gets locks that are kept al
 }
 
 TEST_CASE("a node whose marker is deleted has no vote until all locks have ended",
-          "[integration][guard]")
+          "[servers][guard]")
 {
     masters nodes(1, {.kind = each_kind()});
     admit(nodes);
@@ -451,7 +451,7 @@ TEST_CASE("a node whose marker is deleted has no vote until all locks have ended
 }
 
 TEST_CASE("the restart guard misses a restored file that has the marker of the same run",
-          "[integration][guard]")
+          "[servers][guard]")
 {
     masters nodes(3, {.kind = each_kind()});
     admit(nodes, never);
@@ -461,7 +461,7 @@ TEST_CASE("the restart guard misses a restored file that has the marker of the s
 }
 
 TEST_CASE("p39: a promoted replica has no vote until all locks have ended",
-          "[integration][guard][fencing][pitfall][p39]")
+          "[servers][guard][fencing][pitfall][p39]")
 {
     failover over(each_kind());
     admit(over.nodes);
@@ -498,7 +498,7 @@ TEST_CASE("p39: a promoted replica has no vote until all locks have ended",
 }
 
 TEST_CASE("without the restart guard a promoted replica grants a held lock to a second client",
-          "[integration][guard]")
+          "[servers][guard]")
 {
     failover over(each_kind());
     locks mine(unguarded(over.nodes.urls()));
@@ -512,7 +512,7 @@ TEST_CASE("without the restart guard a promoted replica grants a held lock to a 
 }
 
 TEST_CASE("after a power loss of all nodes clients get locks again once the old ones have ended",
-          "[integration][guard]")
+          "[servers][guard]")
 {
     masters nodes(3, {.kind = each_kind()});
     admit(nodes);
@@ -541,7 +541,7 @@ TEST_CASE("after a power loss of all nodes clients get locks again once the old 
 }
 
 TEST_CASE("without the restart guard a power loss of all nodes grants a held lock twice",
-          "[integration][guard]")
+          "[servers][guard]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks mine(unguarded(nodes.urls()));
@@ -555,7 +555,7 @@ TEST_CASE("without the restart guard a power loss of all nodes grants a held loc
     CHECK(is_taken_from(theirs, {&held}));
 }
 
-TEST_CASE("a node is admitted once for all clients that wait for it", "[integration][guard]")
+TEST_CASE("a node is admitted once for all clients that wait for it", "[servers][guard]")
 {
     masters nodes(1);
     locks one(guarded(nodes.urls()));
@@ -572,8 +572,7 @@ TEST_CASE("a node is admitted once for all clients that wait for it", "[integrat
     other.give_back(other.take("r", {.ttl = longest}));
 }
 
-TEST_CASE("an extend does not restore the vote of a node that forgot the lock",
-          "[integration][guard]")
+TEST_CASE("an extend does not restore the vote of a node that forgot the lock", "[servers][guard]")
 {
     constexpr std::chrono::milliseconds ttl = never;  // the quarantine doesn't end either
     masters nodes(3, {.kind = each_kind()});
@@ -591,7 +590,7 @@ TEST_CASE("an extend does not restore the vote of a node that forgot the lock",
     CHECK(mine.extend(held, ttl) == errc::lost);
 }
 
-TEST_CASE("a durable node votes at once after a restart", "[integration][guard]")
+TEST_CASE("a durable node votes at once after a restart", "[servers][guard]")
 {
     masters nodes(3, {.kind = each_kind(), .files = persistence::append_only});
     auto urls = nodes.urls();
@@ -610,7 +609,7 @@ TEST_CASE("a durable node votes at once after a restart", "[integration][guard]"
 }
 
 TEST_CASE("a client reports why it does not use a node on which the restart guard cannot work",
-          "[integration][guard]")
+          "[servers][guard]")
 {
     server node({.kind = each_kind()});
     config c = guarded({node.url()});
@@ -646,7 +645,7 @@ TEST_CASE("a client reports why it does not use a node on which the restart guar
     CHECK(mine.lines().size() == 1);
 }
 
-TEST_CASE("a client refuses a ttl above the max_ttl of the restart guard", "[integration][guard]")
+TEST_CASE("a client refuses a ttl above the max_ttl of the restart guard", "[servers][guard]")
 {
     masters nodes(1);
     admit(nodes);
@@ -669,7 +668,7 @@ TEST_CASE("a client refuses a ttl above the max_ttl of the restart guard", "[int
 }
 
 TEST_CASE("a user with the fewest permissions and INFO can use the restart guard",
-          "[integration][guard]")
+          "[servers][guard]")
 {
     server node({.kind = each_kind()});
     REQUIRE(node.command({"ACL", "SETUSER", "locker", "reset", "on", ">hush", "~app:*", "+eval",
@@ -685,7 +684,7 @@ TEST_CASE("a user with the fewest permissions and INFO can use the restart guard
     CHECK(node.exists("app:redlock:admitted"));
 }
 
-TEST_CASE("a server that is listed under two names has one vote", "[integration]")
+TEST_CASE("a server that is listed under two names has one vote", "[servers]")
 {
     masters nodes(2, {.kind = each_kind()});
     auto urls = nodes.urls();

@@ -265,7 +265,7 @@ bool is_spoken(const one_version& server)
 
 }  // namespace
 
-TEST_CASE("a client finds a TLS server by name or address and locks there", "[integration][tls]")
+TEST_CASE("a client finds a TLS server by name or address and locks there", "[servers][tls]")
 {
     const auto kind = each_kind();
     const auto* host = GENERATE("127.0.0.1", "localhost");
@@ -277,8 +277,7 @@ TEST_CASE("a client finds a TLS server by name or address and locks there", "[in
     check_works(mine);
 }
 
-TEST_CASE("a client over TLS and IPv6 requires the address in the certificate",
-          "[integration][tls]")
+TEST_CASE("a client over TLS and IPv6 requires the address in the certificate", "[servers][tls]")
 {
     if (!has_ipv6_loopback()) {
         SKIP("this machine has no IPv6 loopback");
@@ -297,7 +296,7 @@ TEST_CASE("a client over TLS and IPv6 requires the address in the certificate",
 }
 
 TEST_CASE("a TLS server that cannot prove its identity gets no command and no password",
-          "[integration][tls]")
+          "[servers][tls]")
 {
     const auto certificate = GENERATE(&certificates::expired, &certificates::not_yet_valid,
                                       &certificates::wrong_name, &certificates::untrusted);
@@ -306,7 +305,7 @@ TEST_CASE("a TLS server that cannot prove its identity gets no command and no pa
     check_refused(mine, node);
 }
 
-TEST_CASE("a client reports what is wrong with a server's certificate", "[integration][tls]")
+TEST_CASE("a client reports what is wrong with a server's certificate", "[servers][tls]")
 {
     const auto [certificate, fault] = GENERATE(table<identity certificates::*, std::string>(
         {{&certificates::expired, "certificate has expired"},
@@ -319,7 +318,7 @@ TEST_CASE("a client reports what is wrong with a server's certificate", "[integr
     CHECK(told.nodes.at(0).error == "TLS: certificate verify failed (SSL routines): " + fault);
 }
 
-TEST_CASE("a client that trusts another authority refuses a TLS server", "[integration][tls]")
+TEST_CASE("a client that trusts another authority refuses a TLS server", "[servers][tls]")
 {
     const server node(tls_server(world().server));
     locks mine(trusting(node.tls_url(), world().other_ca));
@@ -327,7 +326,7 @@ TEST_CASE("a client that trusts another authority refuses a TLS server", "[integ
 }
 
 TEST_CASE("an impostor of a TLS server gets no data and the real server is used again",
-          "[integration][tls]")
+          "[servers][tls]")
 {
     const auto certificate =
         GENERATE(&certificates::wrong_name, &certificates::untrusted, &certificates::expired);
@@ -363,7 +362,7 @@ TEST_CASE("an impostor of a TLS server gets no data and the real server is used 
 }
 
 TEST_CASE("a client without a configured authority does not trust the test's authority",
-          "[integration][tls]")
+          "[servers][tls]")
 {
     const server node(tls_server(world().server));
     auto c = trusting(node.tls_url(), world().ca);
@@ -372,7 +371,7 @@ TEST_CASE("a client without a configured authority does not trust the test's aut
     check_refused(mine, node);
 }
 
-TEST_CASE("a client never replaces TLS by plain text or plain text by TLS", "[integration][tls]")
+TEST_CASE("a client never replaces TLS by plain text or plain text by TLS", "[servers][tls]")
 {
     const server node(tls_server(world().server));
     const auto address = [](std::uint16_t port) { return "://127.0.0.1:" + std::to_string(port); };
@@ -394,7 +393,7 @@ TEST_CASE("a client never replaces TLS by plain text or plain text by TLS", "[in
     }
 }
 
-TEST_CASE("the configuration can name the server to find in the certificate", "[integration][tls]")
+TEST_CASE("the configuration can name the server to find in the certificate", "[servers][tls]")
 {
     const server node(tls_server(world().wrong_name));
     auto c = trusting(node.tls_url(), world().ca);
@@ -403,7 +402,7 @@ TEST_CASE("the configuration can name the server to find in the certificate", "[
     check_works(mine);
 }
 
-TEST_CASE("a client sends a TLS server the name by which it knows the server", "[integration][tls]")
+TEST_CASE("a client sends a TLS server the name by which it knows the server", "[servers][tls]")
 {
     struct example {
         const char* host;
@@ -426,7 +425,7 @@ TEST_CASE("a client sends a TLS server the name by which it knows the server", "
     CHECK(server.names() == std::set<std::string>{e.told});
 }
 
-TEST_CASE("a client that skips verification on request logs a warning", "[integration][tls]")
+TEST_CASE("a client that skips verification on request logs a warning", "[servers][tls]")
 {
     const auto certificate = GENERATE(&certificates::expired, &certificates::untrusted);
     const server node(tls_server(world().*certificate));
@@ -437,7 +436,7 @@ TEST_CASE("a client that skips verification on request logs a warning", "[integr
     CHECK(mine.logged(log_level::warning, "verif"));
 }
 
-TEST_CASE("a client presents its certificate to a server that requires one", "[integration][tls]")
+TEST_CASE("a client presents its certificate to a server that requires one", "[servers][tls]")
 {
     auto options = tls_server(world().server);
     options.tls->clients_need_certificate = true;
@@ -468,7 +467,7 @@ TEST_CASE("a client presents its certificate to a server that requires one", "[i
 }
 
 TEST_CASE("a client over TLS survives split records and connections cut without a goodbye",
-          "[integration][tls]")
+          "[servers][tls]")
 {
     const server node(tls_server(world().server));
     proxy path(node.tls_port());
@@ -484,8 +483,7 @@ TEST_CASE("a client over TLS survives split records and connections cut without 
     }
 }
 
-TEST_CASE("an unusable TLS file gives a configuration error that names the field",
-          "[integration][tls]")
+TEST_CASE("an unusable TLS file gives a configuration error that names the field", "[servers][tls]")
 {
     auto c = trusting("rediss://127.0.0.1:1", world().ca);
     const auto refused_for = [&](const char* field) {
@@ -516,8 +514,7 @@ TEST_CASE("an unusable TLS file gives a configuration error that names the field
     }
 }
 
-TEST_CASE("a client does not use TLS below 1.2 even if OpenSSL would allow it",
-          "[integration][tls]")
+TEST_CASE("a client does not use TLS below 1.2 even if OpenSSL would allow it", "[servers][tls]")
 {
     const int version = GENERATE(TLS1_1_VERSION, TLS1_2_VERSION);
     CAPTURE(version);

@@ -175,7 +175,7 @@ private:
 }  // namespace
 
 TEST_CASE("p21: a node whose answer to a SET is cut anywhere gives no grant",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     // With a report the client asks for PTTL after the SET. For a fencing token it asks for a
     // counter, and SET and counter together make the vote.
@@ -210,7 +210,7 @@ TEST_CASE("p21: a node whose answer to a SET is cut anywhere gives no grant",
 }
 
 TEST_CASE("p21: a node whose refusal of a SET is cut anywhere does not count as refusing",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     // The client speaks RESP2 to servers that do not know HELLO.
     const bool resp2 = GENERATE(false, true);
@@ -238,7 +238,7 @@ TEST_CASE("p21: a node whose refusal of a SET is cut anywhere does not count as 
 }
 
 TEST_CASE("p21: a node whose answer to an extend is cut anywhere gives no vote",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     scene s(each_extent());
     s.each_cut(one.size(), [&](const cut& c) {
@@ -262,7 +262,7 @@ TEST_CASE("p21: a node whose answer to an extend is cut anywhere gives no vote",
 }
 
 TEST_CASE("p21, p35: a release whose answers are cut anywhere still succeeds after a reconnect",
-          "[integration][pitfall][p21][p35]")
+          "[servers][pitfall][p21][p35]")
 {
     scene s(each_extent());
     s.each_cut(one.size(), [&](const cut& c) {
@@ -277,7 +277,7 @@ TEST_CASE("p21, p35: a release whose answers are cut anywhere still succeeds aft
 }
 
 TEST_CASE("p21: a client drops a connection on which an answer stops in the middle",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     const auto victims = GENERATE(std::size_t{1}, std::size_t{2});
     const auto bytes = GENERATE(std::size_t{0}, std::size_t{2});

@@ -1,7 +1,7 @@
+#include "client/system/clocks.hpp"
 #include "support/locks.hpp"
 #include "support/masters.hpp"
 #include "support/scripted_server.hpp"
-#include "system/clocks.hpp"
 
 #include <redlock/clock.hpp>
 

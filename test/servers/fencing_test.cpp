@@ -118,7 +118,7 @@ bool grow(const std::vector<std::uint64_t>& tokens)
 }  // namespace
 
 TEST_CASE("p39: fencing tokens grow from lock to lock for any sequence of holders",
-          "[integration][fencing][pitfall][p39]")
+          "[servers][fencing][pitfall][p39]")
 {
     const auto kind = each_kind();
     const auto count = GENERATE(as<std::size_t>(), 3, 5);
@@ -131,7 +131,7 @@ TEST_CASE("p39: fencing tokens grow from lock to lock for any sequence of holder
 }
 
 TEST_CASE("fencing tokens grow although a different majority answers each time",
-          "[integration][fencing]")
+          "[servers][fencing]")
 {
     masters nodes(3, {.kind = each_kind(), .files = persistence::append_only});
     locks mine(nodes.urls());
@@ -153,7 +153,7 @@ TEST_CASE("fencing tokens grow although a different majority answers each time",
     CHECK(grow(tokens));
 }
 
-TEST_CASE("a fencing counter outlives its lock but does not live forever", "[integration][fencing]")
+TEST_CASE("a fencing counter outlives its lock but does not live forever", "[servers][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
     ready_locks mine(nodes.urls());
@@ -187,7 +187,7 @@ TEST_CASE("a fencing counter outlives its lock but does not live forever", "[int
     }
 }
 
-TEST_CASE("a lock without fencing creates no counter", "[integration][fencing]")
+TEST_CASE("a lock without fencing creates no counter", "[servers][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
     auto c = patient(nodes.urls());
@@ -203,7 +203,7 @@ TEST_CASE("a lock without fencing creates no counter", "[integration][fencing]")
 }
 
 TEST_CASE("p39: a node that lost its counters does not make fencing tokens smaller",
-          "[integration][fencing][pitfall][p39]")
+          "[servers][fencing][pitfall][p39]")
 {
     masters nodes(3, {.kind = each_kind()});
     const bool restarts = GENERATE(false, true);
@@ -226,7 +226,7 @@ TEST_CASE("p39: a node that lost its counters does not make fencing tokens small
 }
 
 TEST_CASE("p39: after all nodes lose their counters fencing tokens start from the date",
-          "[integration][fencing][pitfall][p39]")
+          "[servers][fencing][pitfall][p39]")
 {
     const masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());
@@ -243,8 +243,7 @@ TEST_CASE("p39: after all nodes lose their counters fencing tokens start from th
     CHECK(mine.stats().counter_alignments > 0);
 }
 
-TEST_CASE("the next acquire gives a ttl to a fencing counter that has none",
-          "[integration][fencing]")
+TEST_CASE("the next acquire gives a ttl to a fencing counter that has none", "[servers][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
     const bool knows_it = GENERATE(false, true);
@@ -269,7 +268,7 @@ TEST_CASE("the next acquire gives a ttl to a fencing counter that has none",
 }
 
 TEST_CASE("a client reports a counter that no script can count as the node's error",
-          "[integration][fencing]")
+          "[servers][fencing]")
 {
     const masters nodes(3, {.kind = each_kind()});
     ready_locks mine(nodes.urls());
@@ -300,7 +299,7 @@ TEST_CASE("a client reports a counter that no script can count as the node's err
 }
 
 TEST_CASE("a date that is wrong by an hour does not change the order of fencing tokens",
-          "[integration][fencing]")
+          "[servers][fencing]")
 {
     const auto kind = each_kind();
     // The date of one server is wrong, or the dates of all servers. The latter is the same as wrong
@@ -326,7 +325,7 @@ TEST_CASE("a date that is wrong by an hour does not change the order of fencing 
 }
 
 TEST_CASE("a counter started one hour ahead blocks acquires while another node is down",
-          "[integration][fencing]")
+          "[servers][fencing]")
 {
     dated_masters nodes(3, each_kind());
     nodes.step(0, 1h);
@@ -368,7 +367,7 @@ TEST_CASE("a counter started one hour ahead blocks acquires while another node i
 }
 
 TEST_CASE("after a clock jump two clients own the lock and the later one has the larger token",
-          "[integration][fencing]")
+          "[servers][fencing]")
 {
     dated_masters nodes(3, each_kind());
     locks mine(patient(nodes.urls()));
@@ -387,7 +386,7 @@ TEST_CASE("after a clock jump two clients own the lock and the later one has the
 }
 
 TEST_CASE("p40: nodes whose dates differ by an hour keep other clients out",
-          "[integration][fencing][pitfall][p40]")
+          "[servers][fencing][pitfall][p40]")
 {
     const auto kind = each_kind();
     const auto by = GENERATE(-1h, 1h);
@@ -418,7 +417,7 @@ TEST_CASE("p40: nodes whose dates differ by an hour keep other clients out",
 }
 
 TEST_CASE("p39: late or lost answers to counter alignments do not make fencing tokens smaller",
-          "[integration][fencing][pitfall][p39]")
+          "[servers][fencing][pitfall][p39]")
 {
     enum fate { late, held_up, lost };
     const auto kind = each_kind();
@@ -492,7 +491,7 @@ TEST_CASE("p39: late or lost answers to counter alignments do not make fencing t
 }
 
 TEST_CASE("p39: a holder that paused past its lease has the smaller fencing token",
-          "[integration][fencing][pitfall][p39]")
+          "[servers][fencing][pitfall][p39]")
 {
     const masters nodes(3, {.kind = each_kind()});
     auto c = patient(nodes.urls());
@@ -518,7 +517,7 @@ TEST_CASE("p39: a holder that paused past its lease has the smaller fencing toke
 }
 
 TEST_CASE("p39: expired counters do not make fencing tokens smaller",
-          "[integration][fencing][pitfall][p39]")
+          "[servers][fencing][pitfall][p39]")
 {
     const auto kind = each_kind();
     const auto expired = GENERATE(as<std::size_t>(), 1, 2, 3);

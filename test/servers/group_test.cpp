@@ -24,7 +24,7 @@ config with_fencing(config c, bool on = true)
 
 }  // namespace
 
-TEST_CASE("one lock covers several resources on real nodes", "[integration][group]")
+TEST_CASE("one lock covers several resources on real nodes", "[servers][group]")
 {
     const bool fencing = GENERATE(true, false);
     masters nodes(3, {.kind = each_kind()});
@@ -68,7 +68,7 @@ TEST_CASE("one lock covers several resources on real nodes", "[integration][grou
 }
 
 TEST_CASE("a lock of several resources has a token greater than all earlier ones of each",
-          "[integration][group][fencing]")
+          "[servers][group][fencing]")
 {
     masters nodes(3, {.kind = each_kind()});
     ready_locks mine(with_fencing(patient(nodes.urls())));
@@ -98,7 +98,7 @@ TEST_CASE("a lock of several resources has a token greater than all earlier ones
 }
 
 TEST_CASE("a lock of several resources does not spread a counter that ran ahead",
-          "[integration][group][fencing]")
+          "[servers][group][fencing]")
 {
     masters nodes(3, {.kind = each_kind()});
     const reply time = nodes[0].ask({"TIME"});
@@ -135,7 +135,7 @@ TEST_CASE("a lock of several resources does not spread a counter that ran ahead"
 }
 
 TEST_CASE("a client locks several resources while a node is down and after its return",
-          "[integration][group]")
+          "[servers][group]")
 {
     masters nodes(3);
     ready_locks mine(patient(nodes.urls()));
@@ -151,7 +151,7 @@ TEST_CASE("a client locks several resources while a node is down and after its r
     CHECK(nodes.count("a") + nodes.count("b") == 0);
 }
 
-TEST_CASE("a client loads its scripts again on servers that forgot them", "[integration][group]")
+TEST_CASE("a client loads its scripts again on servers that forgot them", "[servers][group]")
 {
     masters nodes(3, {.kind = each_kind()});
     ready_locks mine(with_fencing(patient(nodes.urls()), false));
@@ -166,7 +166,7 @@ TEST_CASE("a client loads its scripts again on servers that forgot them", "[inte
 }
 
 TEST_CASE("a client refuses an invalid list of resources before it sends anything",
-          "[integration][group]")
+          "[servers][group]")
 {
     const server node;
     locks mine(patient({node.url()}));
@@ -197,7 +197,7 @@ TEST_CASE("a client refuses an invalid list of resources before it sends anythin
 }
 
 TEST_CASE("a foreign lock on one resource keeps a client from locking several",
-          "[integration][group][interop]")
+          "[servers][group][interop]")
 {
     masters nodes(3, {.kind = each_kind()});
     ready_locks mine(patient(nodes.urls()));

@@ -68,7 +68,7 @@ ways_gone give_one_back(const server& node)
 }  // namespace
 
 TEST_CASE("on Valkey 9 the server's own command releases a lock without any script",
-          "[integration][valkey9]")
+          "[servers][valkey9]")
 {
     need(flavour::valkey9);
     three_masters world;
@@ -87,8 +87,7 @@ TEST_CASE("on Valkey 9 the server's own command releases a lock without any scri
     }
 }
 
-TEST_CASE("on Valkey 9 scripts extend a lock and release several resources",
-          "[integration][valkey9]")
+TEST_CASE("on Valkey 9 scripts extend a lock and release several resources", "[servers][valkey9]")
 {
     need(flavour::valkey9);
     three_masters world;
@@ -116,8 +115,7 @@ TEST_CASE("on Valkey 9 scripts extend a lock and release several resources",
     }
 }
 
-TEST_CASE("on Valkey 9 a release does not delete the key of another owner",
-          "[integration][valkey9]")
+TEST_CASE("on Valkey 9 a release does not delete the key of another owner", "[servers][valkey9]")
 {
     need(flavour::valkey9);
     three_masters world;
@@ -143,8 +141,7 @@ TEST_CASE("on Valkey 9 a release does not delete the key of another owner",
     }
 }
 
-TEST_CASE("on Valkey 9 the server's own command releases a failed attempt",
-          "[integration][valkey9]")
+TEST_CASE("on Valkey 9 the server's own command releases a failed attempt", "[servers][valkey9]")
 {
     need(flavour::valkey9);
     three_masters world;
@@ -165,7 +162,7 @@ TEST_CASE("on Valkey 9 the server's own command releases a failed attempt",
 }
 
 TEST_CASE("on Valkey 9 a client asks a node that returns for its commands again",
-          "[integration][valkey9]")
+          "[servers][valkey9]")
 {
     need(flavour::valkey9);
     server node({.kind = flavour::valkey9});
@@ -181,8 +178,7 @@ TEST_CASE("on Valkey 9 a client asks a node that returns for its commands again"
     CHECK(scripts(node) == 1);
 }
 
-TEST_CASE("on Valkey 9 a user's permissions decide how a lock is released",
-          "[integration][valkey9]")
+TEST_CASE("on Valkey 9 a user's permissions decide how a lock is released", "[servers][valkey9]")
 {
     need(flavour::valkey9);
     const server node({.kind = flavour::valkey9});

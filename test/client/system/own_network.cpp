@@ -1,4 +1,4 @@
-#include "system/own_network.hpp"
+#include "client/system/own_network.hpp"
 
 #include "support/loopback.hpp"
 #include "support/process.hpp"

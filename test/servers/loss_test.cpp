@@ -97,7 +97,7 @@ scripted_server::script in_two_parts(const std::shared_ptr<std::atomic<bool>>& g
 }  // namespace
 
 TEST_CASE("p21: each node that restarts without its memory takes part again",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks mine(nodes.urls());
@@ -111,7 +111,7 @@ TEST_CASE("p21: each node that restarts without its memory takes part again",
 }
 
 TEST_CASE("p21: a client works again after all nodes restart at once without keys and scripts",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     masters nodes(3);
     ready_locks mine(nodes.urls());
@@ -124,7 +124,7 @@ TEST_CASE("p21: a client works again after all nodes restart at once without key
     CHECK(mine.extend(held, longer_ttl) == errc::lost);
 }
 
-TEST_CASE("a restart that kept the memory kept the lock as well", "[integration]")
+TEST_CASE("a restart that kept the memory kept the lock as well", "[servers]")
 {
     masters nodes(3, {.files = persistence::append_only});
     ready_locks mine(nodes.urls());
@@ -142,8 +142,7 @@ TEST_CASE("a restart that kept the memory kept the lock as well", "[integration]
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("a client locks while two of five nodes are dead but not while three are",
-          "[integration]")
+TEST_CASE("a client locks while two of five nodes are dead but not while three are", "[servers]")
 {
     masters nodes(5);
     locks mine(nodes.urls());
@@ -178,7 +177,7 @@ TEST_CASE("a client locks while two of five nodes are dead but not while three a
 }
 
 TEST_CASE("p21: a client reconnects after a connection ends by FIN or RST",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     const auto how = GENERATE(ending::fin, ending::rst);
     bad_network net(3);
@@ -192,7 +191,7 @@ TEST_CASE("p21: a client reconnects after a connection ends by FIN or RST",
     }
 }
 
-TEST_CASE("a client reads answers that arrive byte by byte", "[integration]")
+TEST_CASE("a client reads answers that arrive byte by byte", "[servers]")
 {
     bad_network net(3);
     for (const auto& path : net.paths) {
@@ -206,7 +205,7 @@ TEST_CASE("a client reads answers that arrive byte by byte", "[integration]")
 }
 
 TEST_CASE("p20: a client releases a SET that a node executed before its connection died",
-          "[integration][pitfall][p20]")
+          "[servers][pitfall][p20]")
 {
     masters nodes(1);
     proxy path(nodes[0].port());
@@ -225,7 +224,7 @@ TEST_CASE("p20: a client releases a SET that a node executed before its connecti
 }
 
 TEST_CASE("p18, p20: a client releases a SET that a node executes long after its deadline",
-          "[integration][pitfall][p18][p20]")
+          "[servers][pitfall][p18][p20]")
 {
     masters nodes(1);
     proxy path(nodes[0].port());
@@ -246,7 +245,7 @@ TEST_CASE("p18, p20: a client releases a SET that a node executes long after its
 }
 
 TEST_CASE("p21: a client never takes a late answer for the answer to its next request",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     masters nodes(1);
     proxy path(nodes[0].port());
@@ -267,7 +266,7 @@ TEST_CASE("p21: a client never takes a late answer for the answer to its next re
 }
 
 TEST_CASE("p21: a timeout in the middle of an answer leaves the connection in step",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     const auto go_on = std::make_shared<std::atomic<bool>>(false);
     const scripted_server node(in_two_parts(go_on));
@@ -283,7 +282,7 @@ TEST_CASE("p21: a timeout in the middle of an answer leaves the connection in st
 }
 
 TEST_CASE("p21: a timeout within an answer of any one of three nodes does not disturb the others",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     const auto slow = GENERATE(0U, 1U, 2U);
     CAPTURE(slow);
@@ -322,8 +321,7 @@ TEST_CASE("p21: a timeout within an answer of any one of three nodes does not di
     }
 }
 
-TEST_CASE("a node that sends garbage or unrequested answers costs only its own vote",
-          "[integration]")
+TEST_CASE("a node that sends garbage or unrequested answers costs only its own vote", "[servers]")
 {
     const std::string garbage =
         GENERATE("HTTP/1.1 400 Bad Request\r\n\r\n", "*2147483647\r\n", "$18446744073709551615\r\n",
@@ -341,7 +339,7 @@ TEST_CASE("a node that sends garbage or unrequested answers costs only its own v
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("one silent node of three makes no acquire slow", "[integration]")
+TEST_CASE("one silent node of three makes no acquire slow", "[servers]")
 {
     const bool from_the_start = GENERATE(true, false);
     bad_network net(3);
@@ -364,8 +362,7 @@ TEST_CASE("one silent node of three makes no acquire slow", "[integration]")
     cycle_on_all(mine, net.nodes, "r");
 }
 
-TEST_CASE("a client closes and replaces a stalled connection after the stall timeout",
-          "[integration]")
+TEST_CASE("a client closes and replaces a stalled connection after the stall timeout", "[servers]")
 {
     masters nodes(1);
     proxy path(nodes[0].port());
@@ -381,7 +378,7 @@ TEST_CASE("a client closes and replaces a stalled connection after the stall tim
     CHECK(path.connections() >= 2);
 }
 
-TEST_CASE("a client finds a dead idle connection by a ping", "[integration]")
+TEST_CASE("a client finds a dead idle connection by a ping", "[servers]")
 {
     masters nodes(1);
     proxy path(nodes[0].port());
@@ -395,7 +392,7 @@ TEST_CASE("a client finds a dead idle connection by a ping", "[integration]")
     cycle_on_all(mine, nodes, "r");
 }
 
-TEST_CASE("a client reconnects after the server kills its connections", "[integration]")
+TEST_CASE("a client reconnects after the server kills its connections", "[servers]")
 {
     masters nodes(3, {.kind = each_kind()});
     ready_locks mine(nodes.urls());
@@ -408,7 +405,7 @@ TEST_CASE("a client reconnects after the server kills its connections", "[integr
 }
 
 TEST_CASE("a client reconnects after the server closes idle connections before it needs them",
-          "[integration]")
+          "[servers]")
 {
     masters nodes(3, {.kind = each_kind()});
     config c = patient(nodes.urls());
@@ -425,7 +422,7 @@ TEST_CASE("a client reconnects after the server closes idle connections before i
 }
 
 TEST_CASE("a client reports a server with too many clients and uses it when there is room",
-          "[integration]")
+          "[servers]")
 {
     masters nodes(1, {.arguments = {"--maxclients", "2"}});
     const auto first = enter(nodes[0]);

@@ -1,8 +1,8 @@
+#include "client/system/network.hpp"
+#include "client/system/own_network.hpp"
 #include "support/locks.hpp"
 #include "support/masters.hpp"
 #include "support/run.hpp"
-#include "system/network.hpp"
-#include "system/own_network.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,4 +1,4 @@
-#include "system/network.hpp"
+#include "client/system/network.hpp"
 
 #include <charconv>
 #include <filesystem>

@@ -83,7 +83,7 @@ void live_a_lock(masters& nodes)
 
 }  // namespace
 
-TEST_CASE("every operation on a lock works over TCP", "[integration]")
+TEST_CASE("every operation on a lock works over TCP", "[servers]")
 {
     const auto kind = each_kind();
     const auto count = GENERATE(as<std::size_t>(), 1, 3, 5);
@@ -91,7 +91,7 @@ TEST_CASE("every operation on a lock works over TCP", "[integration]")
     live_a_lock(nodes);
 }
 
-TEST_CASE("every operation on a lock works over unix sockets", "[integration]")
+TEST_CASE("every operation on a lock works over unix sockets", "[servers]")
 {
     const auto kind = each_kind();
     const auto count = GENERATE(as<std::size_t>(), 1, 3);
@@ -99,7 +99,7 @@ TEST_CASE("every operation on a lock works over unix sockets", "[integration]")
     live_a_lock(nodes);
 }
 
-TEST_CASE("every operation on a lock works over IPv6", "[integration]")
+TEST_CASE("every operation on a lock works over IPv6", "[servers]")
 {
     if (!has_ipv6_loopback()) {
         SKIP("this machine has no IPv6 loopback");
@@ -110,7 +110,7 @@ TEST_CASE("every operation on a lock works over IPv6", "[integration]")
 }
 
 TEST_CASE("p13: a key lives for the requested ttl after 0 or 1 or 5 contended attempts",
-          "[integration][pitfall][p13]")
+          "[servers][pitfall][p13]")
 {
     const auto rounds = GENERATE(as<std::uint64_t>(), 0, 1, 5);
     masters nodes(3);
@@ -146,7 +146,7 @@ TEST_CASE("p13: a key lives for the requested ttl after 0 or 1 or 5 contended at
 }
 
 TEST_CASE("p14: an attempt does not meet the keys that the previous attempt set on a minority",
-          "[integration][pitfall][p14]")
+          "[servers][pitfall][p14]")
 {
     masters nodes(3);
     ready_locks mine(nodes.urls());
@@ -165,7 +165,7 @@ TEST_CASE("p14: an attempt does not meet the keys that the previous attempt set 
 }
 
 TEST_CASE("p15, p16: one dead node of three does not hinder an acquire or a release",
-          "[integration][pitfall][p15][p16]")
+          "[servers][pitfall][p15][p16]")
 {
     const auto dead = GENERATE(as<std::size_t>(), 0, 1, 2);
     masters nodes(3);
@@ -183,8 +183,7 @@ TEST_CASE("p15, p16: one dead node of three does not hinder an acquire or a rele
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("p17: a failed acquire leaves no key on any reachable node",
-          "[integration][pitfall][p17]")
+TEST_CASE("p17: a failed acquire leaves no key on any reachable node", "[servers][pitfall][p17]")
 {
     masters nodes(5);
     ready_locks mine(nodes.urls());
@@ -203,7 +202,7 @@ TEST_CASE("p17: a failed acquire leaves no key on any reachable node",
 }
 
 TEST_CASE("p22: an extend of a key that a majority lost reports lost and sets no key",
-          "[integration][pitfall][p22]")
+          "[servers][pitfall][p22]")
 {
     const bool foreign = GENERATE(false, true);
     masters nodes(3);
@@ -226,7 +225,7 @@ TEST_CASE("p22: an extend of a key that a majority lost reports lost and sets no
 }
 
 TEST_CASE("p23: an extend after another owner came and went creates no key",
-          "[integration][pitfall][p23]")
+          "[servers][pitfall][p23]")
 {
     masters nodes(3);
     locks mine(nodes.urls());
@@ -242,7 +241,7 @@ TEST_CASE("p23: an extend after another owner came and went creates no key",
 }
 
 TEST_CASE("p10, p23: a lease that expires on the server is lost in the client too",
-          "[integration][pitfall][p10][p23]")
+          "[servers][pitfall][p10][p23]")
 {
     masters nodes(3);
     auto c = patient(nodes.urls());
@@ -258,7 +257,7 @@ TEST_CASE("p10, p23: a lease that expires on the server is lost in the client to
 }
 
 TEST_CASE("p33: a release of a key that is gone takes one round trip and reports no error",
-          "[integration][pitfall][p33]")
+          "[servers][pitfall][p33]")
 {
     masters nodes(3);
     ready_locks mine(nodes.urls());
@@ -275,7 +274,7 @@ TEST_CASE("p33: a release of a key that is gone takes one round trip and reports
 }
 
 TEST_CASE("p34: a dropped lock leaves no key and does no harm without its nodes or its client",
-          "[integration][pitfall][p34]")
+          "[servers][pitfall][p34]")
 {
     masters nodes(3);
     lock orphan;
@@ -298,7 +297,7 @@ TEST_CASE("p34: a dropped lock leaves no key and does no harm without its nodes 
     CHECK(orphan.resource() == "orphan");
 }
 
-TEST_CASE("a closing client waits for releases that it is still sending", "[integration]")
+TEST_CASE("a closing client waits for releases that it is still sending", "[servers]")
 {
     masters nodes(1);
     proxy slow(nodes[0].port());
@@ -313,7 +312,7 @@ TEST_CASE("a closing client waits for releases that it is still sending", "[inte
     CHECK(mine.acquire("r", once()).error == errc::closed);
 }
 
-TEST_CASE("a resource of arbitrary bytes is never read as a command", "[integration]")
+TEST_CASE("a resource of arbitrary bytes is never read as a command", "[servers]")
 {
     masters nodes(1);
     locks mine(nodes.urls());
@@ -336,7 +335,7 @@ TEST_CASE("a resource of arbitrary bytes is never read as a command", "[integrat
 }
 
 TEST_CASE("prefix and database and user and password of the configuration reach the server",
-          "[integration]")
+          "[servers]")
 {
     masters nodes(3, {.kind = each_kind(), .password = "the-default-one"});
     for (std::size_t i = 0; i < 3; ++i) {
@@ -361,7 +360,7 @@ TEST_CASE("prefix and database and user and password of the configuration reach 
     }
 }
 
-TEST_CASE("clients that contend for one resource hold it one after the other", "[integration]")
+TEST_CASE("clients that contend for one resource hold it one after the other", "[servers]")
 {
     masters nodes(5);
     constexpr std::size_t workers = 4;
@@ -400,7 +399,7 @@ TEST_CASE("clients that contend for one resource hold it one after the other", "
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("a client releases the locks that go out of scope together with it", "[integration]")
+TEST_CASE("a client releases the locks that go out of scope together with it", "[servers]")
 {
     const server node({.kind = each_kind()});
     {

@@ -52,7 +52,7 @@ bool has_no_locks(const server& node)
 
 }  // namespace
 
-TEST_CASE("one stopped node of five leaves locks quick and queues no requests", "[integration]")
+TEST_CASE("one stopped node of five leaves locks quick and queues no requests", "[servers]")
 {
     masters nodes(5, {.kind = each_kind()});
     auto c = brisk(nodes.urls());
@@ -87,7 +87,7 @@ TEST_CASE("one stopped node of five leaves locks quick and queues no requests", 
     CHECK(after.granted_by() == 5);
 }
 
-TEST_CASE("one slow link of three leaves locks quick and queues few requests", "[integration]")
+TEST_CASE("one slow link of three leaves locks quick and queues few requests", "[servers]")
 {
     bad_network net(3);
     auto c = patient(net.urls());
@@ -119,7 +119,7 @@ TEST_CASE("one slow link of three leaves locks quick and queues few requests", "
 }
 
 TEST_CASE("p20: a stopped node that continues executes its requests and keeps no key",
-          "[integration][pitfall][p20]")
+          "[servers][pitfall][p20]")
 {
     const bool connection_lives = GENERATE(true, false);
     masters nodes(3);
@@ -138,7 +138,7 @@ TEST_CASE("p20: a stopped node that continues executes its requests and keeps no
           std::string::npos);
 }
 
-TEST_CASE("a late grant of a stopped node counts for the lock that is still held", "[integration]")
+TEST_CASE("a late grant of a stopped node counts for the lock that is still held", "[servers]")
 {
     masters nodes(3);
     ready_locks mine(nodes.urls());
@@ -151,7 +151,7 @@ TEST_CASE("a late grant of a stopped node counts for the lock that is still held
 }
 
 TEST_CASE("p44: an acquire with a majority stopped ends by its deadline and leaves no key",
-          "[integration][pitfall][p44]")
+          "[servers][pitfall][p44]")
 {
     masters nodes(3);
     const auto c = brisk(nodes.urls(), patience / 2);
@@ -189,7 +189,7 @@ TEST_CASE("p44: an acquire with a majority stopped ends by its deadline and leav
 }
 
 TEST_CASE("p27: an extend that too few nodes answer is unknown and leaves the lease unchanged",
-          "[integration][pitfall][p27]")
+          "[servers][pitfall][p27]")
 {
     masters nodes(3);
     ready_locks mine(brisk(nodes.urls(), patience));
@@ -208,7 +208,7 @@ TEST_CASE("p27: an extend that too few nodes answer is unknown and leaves the le
 }
 
 TEST_CASE("p41: an inspection that no majority answers reports an unknown state",
-          "[integration][pitfall][p41]")
+          "[servers][pitfall][p41]")
 {
     masters nodes(3);
     ready_locks mine(brisk(nodes.urls()));
@@ -227,8 +227,7 @@ TEST_CASE("p41: an inspection that no majority answers reports an unknown state"
     CHECK(found.silent == 2);
 }
 
-TEST_CASE("a release that is repeated to a server without its keys counts as released",
-          "[integration]")
+TEST_CASE("a release that is repeated to a server without its keys counts as released", "[servers]")
 {
     masters nodes(1);
     locks mine(nodes.urls());
@@ -243,8 +242,7 @@ TEST_CASE("a release that is repeated to a server without its keys counts as rel
     CHECK(given.result == release_result::released);
 }
 
-TEST_CASE("a client treats a server that pauses its clients as slow and not as lost",
-          "[integration]")
+TEST_CASE("a client treats a server that pauses its clients as slow and not as lost", "[servers]")
 {
     masters nodes(3, {.kind = each_kind()});
     auto c = patient(nodes.urls());

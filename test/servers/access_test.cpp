@@ -45,14 +45,14 @@ server_options without_hello()
 
 }  // namespace
 
-TEST_CASE("a client without the server's password reports that the node wants one", "[integration]")
+TEST_CASE("a client without the server's password reports that the node wants one", "[servers]")
 {
     const server node({.kind = each_kind(), .password = "hush-hush"});
     locks mine({node.url()});
     check_unusable(mine, "NOAUTH");
 }
 
-TEST_CASE("a client with a wrong user or password reports it without the password", "[integration]")
+TEST_CASE("a client with a wrong user or password reports it without the password", "[servers]")
 {
     const auto kind = each_kind();
     const std::string user = GENERATE(as<std::string>(), "", "nobody");
@@ -61,7 +61,7 @@ TEST_CASE("a client with a wrong user or password reports it without the passwor
     check_unusable(mine, "WRONGPASS");
 }
 
-TEST_CASE("a client uses a node again as soon as the node permits it", "[integration]")
+TEST_CASE("a client uses a node again as soon as the node permits it", "[servers]")
 {
     const server node({.password = "hush-hush"});
     locks mine({node.url("late", "soon-here")});
@@ -73,7 +73,7 @@ TEST_CASE("a client uses a node again as soon as the node permits it", "[integra
 }
 
 TEST_CASE("a user without permission to count gets locks without fencing tokens",
-          "[integration][fencing]")
+          "[servers][fencing]")
 {
     const server node({.kind = each_kind()});
     const std::string missing = GENERATE("incr", "time");
@@ -95,7 +95,7 @@ TEST_CASE("a user without permission to count gets locks without fencing tokens"
     mine.give_back(mine.take("r", {.ttl = 60s, .fencing = false}));
 }
 
-TEST_CASE("a user with the fewest permissions locks inside its prefix", "[integration]")
+TEST_CASE("a user with the fewest permissions locks inside its prefix", "[servers]")
 {
     const server node({.kind = each_kind()});
     add_locker(node);
@@ -119,8 +119,7 @@ TEST_CASE("a user with the fewest permissions locks inside its prefix", "[integr
     CHECK(mine.inspect("r").found.state == lock_state::held);
 }
 
-TEST_CASE("a user who may not ask for a ttl can lock but neither extend nor inspect",
-          "[integration]")
+TEST_CASE("a user who may not ask for a ttl can lock but neither extend nor inspect", "[servers]")
 {
     const server node({.kind = each_kind()});
     add_locker(node, {"-pttl"});
@@ -138,7 +137,7 @@ TEST_CASE("a user who may not ask for a ttl can lock but neither extend nor insp
     mine.give_back(std::move(held));
 }
 
-TEST_CASE("a node that forbids a key gives a node error and no contention", "[integration]")
+TEST_CASE("a node that forbids a key gives a node error and no contention", "[servers]")
 {
     const server node;
     add_locker(node);
@@ -151,7 +150,7 @@ TEST_CASE("a node that forbids a key gives a node error and no contention", "[in
     CHECK(told.nodes.at(0).error.starts_with("NOPERM"));
 }
 
-TEST_CASE("a user who may not call scripts by digest sends their text", "[integration]")
+TEST_CASE("a user who may not call scripts by digest sends their text", "[servers]")
 {
     const server node({.kind = each_kind()});
     add_locker(node, {"-evalsha"});
@@ -167,7 +166,7 @@ TEST_CASE("a user who may not call scripts by digest sends their text", "[integr
 }
 
 TEST_CASE("p42: a client does not use a node that permits no compare-and-delete",
-          "[integration][pitfall][p42]")
+          "[servers][pitfall][p42]")
 {
     const server node({.kind = each_kind()});
     add_locker(node, {"-eval", "-evalsha"});
@@ -177,7 +176,7 @@ TEST_CASE("p42: a client does not use a node that permits no compare-and-delete"
 }
 
 TEST_CASE("a client of a server without HELLO logs in by AUTH and SELECT and CLIENT SETNAME",
-          "[integration]")
+          "[servers]")
 {
     const server node(without_hello());
     auto c = patient({node.url("", "hush-in-clear", 5)});
@@ -194,7 +193,7 @@ TEST_CASE("a client of a server without HELLO logs in by AUTH and SELECT and CLI
 }
 
 TEST_CASE("a client of a server without HELLO reports a wrong password without the password",
-          "[integration]")
+          "[servers]")
 {
     const server node(without_hello());
     SECTION("a wrong password")
@@ -209,14 +208,14 @@ TEST_CASE("a client of a server without HELLO reports a wrong password without t
     }
 }
 
-TEST_CASE("a client reports a database that does not exist as the node's error", "[integration]")
+TEST_CASE("a client reports a database that does not exist as the node's error", "[servers]")
 {
     const server node;
     locks mine({node.url("", "", 16)});
     check_unusable(mine, "database");
 }
 
-TEST_CASE("a client backs off between two connections to a node that refuses it", "[integration]")
+TEST_CASE("a client backs off between two connections to a node that refuses it", "[servers]")
 {
     const server node({.password = "hush-hush"});
     auto c = patient({node.url()});

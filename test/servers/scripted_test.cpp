@@ -45,7 +45,7 @@ std::vector<pending<taken>> begin_many(locks& mine, std::vector<std::string>& na
 
 }  // namespace
 
-TEST_CASE("a client does not follow a redirect and drops the node", "[integration]")
+TEST_CASE("a client does not follow a redirect and drops the node", "[servers]")
 {
     const scripted_node elsewhere;
     std::array<scripted_node, 3> nodes;
@@ -69,7 +69,7 @@ TEST_CASE("a client does not follow a redirect and drops the node", "[integratio
 }
 
 TEST_CASE("p21: a node that ends its side of the connection loses its vote until a reconnect",
-          "[integration][pitfall][p21]")
+          "[servers][pitfall][p21]")
 {
     const std::string part = GENERATE(as<std::string>{}, "", "+O");
     const auto ending = GENERATE(0U, 1U, 2U);
@@ -117,7 +117,7 @@ TEST_CASE("p21: a node that ends its side of the connection loses its vote until
     CHECK(mine.await([&] { return again.granted_by() == 3; }));
 }
 
-TEST_CASE("p24: only an answer of 1 counts as released or extended", "[integration][pitfall][p24]")
+TEST_CASE("p24: only an answer of 1 counts as released or extended", "[servers][pitfall][p24]")
 {
     const std::string answer =
         GENERATE(as<std::string>{}, ":0\r\n", wire::error("WRONGTYPE a hash stands there"));
@@ -147,7 +147,7 @@ TEST_CASE("p24: only an answer of 1 counts as released or extended", "[integrati
 }
 
 TEST_CASE("p24: an answer that no script gives counts as none and ends its connection",
-          "[integration][pitfall][p24]")
+          "[servers][pitfall][p24]")
 {
     const std::string answer = GENERATE(as<std::string>{}, ":-1\r\n", ":2\r\n", wire::null(),
                                         wire::null3(), wire::status("OK"), wire::bulk("1"),
@@ -176,7 +176,7 @@ TEST_CASE("p24: an answer that no script gives counts as none and ends its conne
     CHECK(mine.await([&] { return mine.stats().protocol_errors >= 1; }));
 }
 
-TEST_CASE("a client sends in order what the first write did not take", "[integration]")
+TEST_CASE("a client sends in order what the first write did not take", "[servers]")
 {
     const scripted_node node;
     ready_locks mine({node.url()});
@@ -193,8 +193,7 @@ TEST_CASE("a client sends in order what the first write did not take", "[integra
     CHECK(asked == names);
 }
 
-TEST_CASE("a client does not send on a new connection what the old one did not write",
-          "[integration]")
+TEST_CASE("a client does not send on a new connection what the old one did not write", "[servers]")
 {
     const scripted_server node([](scripted_connection& peer) -> asio::awaitable<void> {
         while (peer.index() == 0) {

@@ -1,4 +1,4 @@
-#include "system/clocks.hpp"
+#include "client/system/clocks.hpp"
 
 #include <cstdint>
 #include <ctime>

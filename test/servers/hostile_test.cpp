@@ -132,8 +132,7 @@ std::unique_ptr<scripted_server> hostile_node(const attack& how)
 
 }  // namespace
 
-TEST_CASE("a hostile node costs its own vote and little memory and no time",
-          "[integration][hostile]")
+TEST_CASE("a hostile node costs its own vote and little memory and no time", "[servers][hostile]")
 {
     const attack& how = attacks().at(GENERATE(range(std::size_t{0}, attacks().size())));
     CAPTURE(how.name);

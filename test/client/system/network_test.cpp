@@ -1,4 +1,4 @@
-#include "system/network.hpp"
+#include "client/system/network.hpp"
 #include "support/locks.hpp"
 #include "support/no_more_files.hpp"
 #include "support/run.hpp"

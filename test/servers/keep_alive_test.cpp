@@ -45,7 +45,7 @@ acquire_options kept()
 }  // namespace
 
 TEST_CASE("a kept lock outlives its ttl and leaves no key after its release",
-          "[integration][keep_alive]")
+          "[servers][keep_alive]")
 {
     masters nodes(3, {.kind = each_kind()});
     diary told;
@@ -68,8 +68,7 @@ TEST_CASE("a kept lock outlives its ttl and leaves no key after its release",
     CHECK(mine.stats().kept_alive == 0);
 }
 
-TEST_CASE("p28: a frozen node does not keep a lock from being renewed",
-          "[integration][pitfall][p28]")
+TEST_CASE("p28: a frozen node does not keep a lock from being renewed", "[servers][pitfall][p28]")
 {
     masters nodes(3);
     diary told;
@@ -91,7 +90,7 @@ TEST_CASE("p28: a frozen node does not keep a lock from being renewed",
 }
 
 TEST_CASE("a kept lock survives when its nodes restart one after another with their keys",
-          "[integration][keep_alive]")
+          "[servers][keep_alive]")
 {
     masters nodes(3, {.files = persistence::append_only});
     diary told;
@@ -110,7 +109,7 @@ TEST_CASE("a kept lock survives when its nodes restart one after another with th
 }
 
 TEST_CASE("a kept lock is lost when a majority forgot its key and no renewal sets it again",
-          "[integration][keep_alive]")
+          "[servers][keep_alive]")
 {
     masters nodes(3);
     diary told;
@@ -131,7 +130,7 @@ TEST_CASE("a kept lock is lost when a majority forgot its key and no renewal set
 }
 
 TEST_CASE("p32: a kept lock whose nodes are frozen is lost when its validity ends",
-          "[integration][pitfall][p32]")
+          "[servers][pitfall][p32]")
 {
     masters nodes(3);
     diary told;

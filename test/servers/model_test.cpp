@@ -730,7 +730,7 @@ private:
 
 void take_steps(pair_of_masters& both, std::uint32_t seed, int count)
 {
-    INFO("to repeat it: test-integration '[model]' --rng-seed " << seed);
+    INFO("to repeat it: test-servers '[model]' --rng-seed " << seed);
     for (int i = 0; i < count; ++i) {
         CAPTURE(i);
         both.step();
@@ -770,7 +770,7 @@ void ask_all(pair_of_masters& both)
 
 }  // namespace
 
-TEST_CASE("the simulation's node answers as a real one does", "[integration][model]")
+TEST_CASE("the simulation's node answers as a real one does", "[servers][model]")
 {
     server real({.kind = each_kind()});
     const std::uint32_t seed = GENERATE(1U, 2U, Catch::getSeed());
@@ -782,7 +782,7 @@ TEST_CASE("the simulation's node answers as a real one does", "[integration][mod
 }
 
 TEST_CASE("the simulation's node answers the admission script as a real one does in any state",
-          "[integration][model]")
+          "[servers][model]")
 {
     server real({.kind = each_kind()});
     pair_of_masters both(real, 1);
@@ -821,7 +821,7 @@ TEST_CASE("the simulation's node answers the admission script as a real one does
 /// DELEX. On the others a command that writes and takes as many arguments carries the name. So the
 /// real layout of the server's reply is compared in any case.
 TEST_CASE("the simulation's node answers all commands it knows as a real one does",
-          "[integration][model]")
+          "[servers][model]")
 {
     struct native {
         const char* name;
@@ -861,7 +861,7 @@ TEST_CASE("the simulation's node answers all commands it knows as a real one doe
 }
 
 TEST_CASE("the simulation's node answers as a real one does while it is loading",
-          "[integration][model]")
+          "[servers][model]")
 {
     const std::uint32_t seed = Catch::getSeed();
     server real({.kind = each_kind(),
@@ -882,7 +882,7 @@ TEST_CASE("the simulation's node answers as a real one does while it is loading"
 }
 
 TEST_CASE("the simulation's node answers as a real one does when it wants a password",
-          "[integration][model]")
+          "[servers][model]")
 {
     const std::uint32_t seed = Catch::getSeed();
     server real({.kind = each_kind(), .password = "open-sesame"});
@@ -910,7 +910,7 @@ TEST_CASE("the simulation's node answers as a real one does when it wants a pass
     take_steps(both, seed, 3000);
 }
 
-TEST_CASE("the comparison covers every command that the library sends", "[integration][model]")
+TEST_CASE("the comparison covers every command that the library sends", "[servers][model]")
 {
     const flavour kind = each_kind();
     server real({.kind = kind});

@@ -104,7 +104,7 @@ const std::vector<ailment>& ailments()
 }  // namespace
 
 TEST_CASE("a server's error gives a node error with its text and neither a vote nor contention",
-          "[integration]")
+          "[servers]")
 {
     const auto kind = each_kind();
     const auto which = GENERATE(range(std::size_t{0}, ailments().size()));
@@ -148,8 +148,7 @@ TEST_CASE("a server's error gives a node error with its text and neither a vote 
     CHECK(nodes.count("r") == 0);
 }
 
-TEST_CASE("p25: a server without free memory still extends and releases",
-          "[integration][pitfall][p25]")
+TEST_CASE("p25: a server without free memory still extends and releases", "[servers][pitfall][p25]")
 {
     masters nodes(3, {.kind = each_kind(), .arguments = {"--maxmemory-policy", "noeviction"}});
     ready_locks mine(nodes.urls());
@@ -181,7 +180,7 @@ TEST_CASE("p25: a server without free memory still extends and releases",
 }
 
 TEST_CASE("a server that is loading is connected and becomes usable when it has loaded",
-          "[integration]")
+          "[servers]")
 {
     server node({.kind = each_kind(),
                  .files = persistence::snapshot,
@@ -224,7 +223,7 @@ TEST_CASE("a server that is loading is connected and becomes usable when it has 
 }
 
 TEST_CASE("a client identifies a replica and gives it no vote until the replica is promoted",
-          "[integration]")
+          "[servers]")
 {
     masters nodes(3, {.kind = each_kind()});
     std::string user;
@@ -264,7 +263,7 @@ TEST_CASE("a client identifies a replica and gives it no vote until the replica 
 }
 
 TEST_CASE("p48: a replica without HELLO and INFO is identified by ROLE and has no vote",
-          "[integration][pitfall][p48]")
+          "[servers][pitfall][p48]")
 {
     // The tests' own support does without both commands.
     server node({.kind = each_kind(),
@@ -289,7 +288,7 @@ TEST_CASE("p48: a replica without HELLO and INFO is identified by ROLE and has n
 }
 
 TEST_CASE("p48: a node that becomes a replica loses its vote although it accepts writes",
-          "[integration][pitfall][p48]")
+          "[servers][pitfall][p48]")
 {
     masters nodes(3, {.kind = each_kind()});
     ready_locks mine(nodes.urls());
@@ -309,7 +308,7 @@ TEST_CASE("p48: a node that becomes a replica loses its vote although it accepts
     mine.give_back(mine.take("s"));
 }
 
-TEST_CASE("a client identifies a cluster node and refuses it", "[integration]")
+TEST_CASE("a client identifies a cluster node and refuses it", "[servers]")
 {
     // The default port of the cluster bus, 10000 above the server's, may be in use.
     const reserved_port bus;
@@ -340,7 +339,7 @@ TEST_CASE("a client identifies a cluster node and refuses it", "[integration]")
     CHECK(mine.stats().connects == 0);
 }
 
-TEST_CASE("a client identifies a sentinel and refuses it", "[integration]")
+TEST_CASE("a client identifies a sentinel and refuses it", "[servers]")
 {
     const temp_dir folder;
     const auto file = folder / "sentinel.conf";
@@ -354,7 +353,7 @@ TEST_CASE("a client identifies a sentinel and refuses it", "[integration]")
     CHECK(mine.logged(log_level::error, "is a sentinel, not a master"));
 }
 
-TEST_CASE("a client survives a script flush while many commands are in flight", "[integration]")
+TEST_CASE("a client survives a script flush while many commands are in flight", "[servers]")
 {
     server_options with{.kind = each_kind()};
     if (with.kind == flavour::valkey9) {
@@ -400,7 +399,7 @@ TEST_CASE("a client survives a script flush while many commands are in flight", 
     CHECK(mine.stats().script_reloads >= 1000);
 }
 
-TEST_CASE("a client survives script flushes between and during commands", "[integration]")
+TEST_CASE("a client survives script flushes between and during commands", "[servers]")
 {
     masters nodes(3, {.kind = each_kind()});
     ready_locks mine(nodes.urls());

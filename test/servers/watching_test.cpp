@@ -78,7 +78,7 @@ acquire_options for_long()
 
 }  // namespace
 
-TEST_CASE("a waiter wakes up when another program deletes the key", "[integration][watch]")
+TEST_CASE("a waiter wakes up when another program deletes the key", "[servers][watch]")
 {
     // Ways in which a person, node-redlock, other clients, and an emptied database delete keys.
     const auto how = GENERATE(
@@ -110,7 +110,7 @@ TEST_CASE("a waiter wakes up when another program deletes the key", "[integratio
     }
 }
 
-TEST_CASE("a waiter wakes up when another client releases the lock", "[integration][watch]")
+TEST_CASE("a waiter wakes up when another client releases the lock", "[servers][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
     locks others(patient(nodes.urls()));
@@ -129,7 +129,7 @@ TEST_CASE("a waiter wakes up when another client releases the lock", "[integrati
     CHECK(mine.stats().notified_attempts_granted == 5);
 }
 
-TEST_CASE("a waiter gets the lock when the key expires", "[integration][watch]")
+TEST_CASE("a waiter gets the lock when the key expires", "[servers][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
     ready_locks mine(never_polling(nodes.urls()));
@@ -139,7 +139,7 @@ TEST_CASE("a waiter gets the lock when the key expires", "[integration][watch]")
     mine.give_back(std::move(got.lock));
 }
 
-TEST_CASE("a waiter wakes up when a server finds that the key has expired", "[integration][watch]")
+TEST_CASE("a waiter wakes up when a server finds that the key has expired", "[servers][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
     for (std::size_t i = 0; i < 3; ++i) {
@@ -158,7 +158,7 @@ TEST_CASE("a waiter wakes up when a server finds that the key has expired", "[in
 }
 
 TEST_CASE("a waiter continues when the server that would notify it restarts empty",
-          "[integration][watch]")
+          "[servers][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
     ready_locks mine(never_polling(nodes.urls()));
@@ -191,7 +191,7 @@ TEST_CASE("a waiter continues when the server that would notify it restarts empt
 }
 
 TEST_CASE("p47: a waiter whose connections are lost polls without a notification",
-          "[integration][watch][pitfall][p47]")
+          "[servers][watch][pitfall][p47]")
 {
     masters nodes(3, {.kind = each_kind()});
     ready_locks mine(never_polling(nodes.urls()));
@@ -222,7 +222,7 @@ TEST_CASE("p47: a waiter whose connections are lost polls without a notification
     }
 }
 
-TEST_CASE("a waiter that may not receive notifications still gets the lock", "[integration][watch]")
+TEST_CASE("a waiter that may not receive notifications still gets the lock", "[servers][watch]")
 {
     masters nodes(3, {.kind = each_kind()});
     for (std::size_t i = 0; i < 3; ++i) {
