@@ -95,7 +95,7 @@ def seeds_of(preset):
 
 def seed_faults():
     """Where the page says another number of seeds than the presets."""
-    said = re.findall(r"^\| `(sim|shell)` .* (\d+) seeds\b.*?full (\d+)\b.* (\d+) seeds\b.*?full (\d+)\b", table, re.MULTILINE)
+    said = re.findall(r"^\| `(sim|client_sim)` .* (\d+) seeds\b.*?full (\d+)\b.* (\d+) seeds\b.*?full (\d+)\b", table, re.MULTILINE)
     documented = [(label, preset, int(number)) for label, *numbers in said
                   for preset, number in zip(("test", "full", "asan", "asan-full"), numbers)]
     documented += [("sim", preset, int(number)) for check, preset in (("test", "full"), ("shared", "shared"))
@@ -104,7 +104,7 @@ def seed_faults():
         return ["CONTRIBUTING.md no longer says how many seeds the presets test, full, asan, asan-full and shared play"]
     faults = []
     for label, preset, number in documented:
-        # The client simulation plays a tenth, and 200 at least (shell_test.cpp).
+        # The client simulation plays a tenth, and 200 at least (play_test.cpp).
         planned = seeds_of(preset) if label == "sim" else max(200, seeds_of(preset) // 10)
         if number != planned:
             faults.append(f"CONTRIBUTING.md says {number} seeds of {label} for the preset {preset}, which plays {planned}")

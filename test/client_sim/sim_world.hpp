@@ -1,10 +1,10 @@
 #pragma once
 
+#include "client_sim/clockwork.hpp"
+#include "client_sim/sim_context.hpp"
+#include "client_sim/sim_node.hpp"
 #include "engine/stream_link.hpp"
 #include "engine/world.hpp"
-#include "shell/clockwork.hpp"
-#include "shell/sim_context.hpp"
-#include "shell/sim_node.hpp"
 #include "support/virtual/model_master.hpp"
 
 #include <cstddef>

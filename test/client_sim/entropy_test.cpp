@@ -1,5 +1,5 @@
 #include "base/owner_token.hpp"
-#include "shell/timed_clients.hpp"
+#include "client_sim/timed_clients.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -33,7 +33,7 @@ sim_world::asked asked_for(timed_clients& s, unsigned locks)
 
 }  // namespace
 
-TEST_CASE("a client draws the owner tokens of each turn at once", "[shell][entropy]")
+TEST_CASE("a client draws the owner tokens of each turn at once", "[client_sim][entropy]")
 {
     constexpr sim_world::asked one{1, base::owner_token::raw_size};
     timed_clients s;
@@ -46,7 +46,7 @@ TEST_CASE("a client draws the owner tokens of each turn at once", "[shell][entro
     }
 }
 
-TEST_CASE("a turn ends for owner tokens even if a handler throws", "[shell][entropy]")
+TEST_CASE("a turn ends for owner tokens even if a handler throws", "[client_sim][entropy]")
 {
     constexpr sim_world::asked one{1, base::owner_token::raw_size};
     timed_clients s;

@@ -1,4 +1,4 @@
-#include "shell/timed_clients.hpp"
+#include "client_sim/timed_clients.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -12,7 +12,7 @@ using namespace redlock::test;
 using namespace std::chrono_literals;
 
 TEST_CASE("a client reports a loss within a second after the machine was suspended",
-          "[shell][suspend]")
+          "[client_sim][suspend]")
 {
     timed_clients s;
     acquire_options o{.ttl = 60s};
@@ -30,7 +30,7 @@ TEST_CASE("a client reports a loss within a second after the machine was suspend
 }
 
 TEST_CASE("an operation after a suspension ends in time whatever alarm was set before",
-          "[shell][suspend]")
+          "[client_sim][suspend]")
 {
     timed_clients s(5s);
     {
@@ -50,7 +50,8 @@ TEST_CASE("an operation after a suspension ends in time whatever alarm was set b
     CHECK(s.clock.now() - begun < 2 * config{}.node_timeout);
 }
 
-TEST_CASE("an operation from before a suspension ends within a second after it", "[shell][suspend]")
+TEST_CASE("an operation from before a suspension ends within a second after it",
+          "[client_sim][suspend]")
 {
     timed_clients s;
     const lock held = s.take("r", {.ttl = 24h});
@@ -64,7 +65,7 @@ TEST_CASE("an operation from before a suspension ends within a second after it",
 }
 
 TEST_CASE("a close that waits for releases ends within a second after a suspension",
-          "[shell][suspend]")
+          "[client_sim][suspend]")
 {
     timed_clients s;
     {
@@ -82,7 +83,7 @@ TEST_CASE("a close that waits for releases ends within a second after a suspensi
     CHECK(s.run_for(1s, [&] { return closed.has_value(); }));
 }
 
-TEST_CASE("a client that ends after a suspension leaves no alarm", "[shell][suspend]")
+TEST_CASE("a client that ends after a suspension leaves no alarm", "[client_sim][suspend]")
 {
     timed_clients s(5s);
     {
@@ -97,7 +98,8 @@ TEST_CASE("a client that ends after a suspension leaves no alarm", "[shell][susp
     CHECK(s.clock.now() - begun < 1s);
 }
 
-TEST_CASE("a client without a waiter for a loss does not wake up every second", "[shell][suspend]")
+TEST_CASE("a client without a waiter for a loss does not wake up every second",
+          "[client_sim][suspend]")
 {
     timed_clients s;
     lock held = s.take("r", {.ttl = 60s});
@@ -105,7 +107,7 @@ TEST_CASE("a client without a waiter for a loss does not wake up every second", 
     CHECK_FALSE((s.clock.has_events() && s.clock.next_event() < s.clock.now() + 5s));
 }
 
-TEST_CASE("a client has one timer and does not set it again for every deadline", "[shell]")
+TEST_CASE("a client has one timer and does not set it again for every deadline", "[client_sim]")
 {
     timed_clients s;
     constexpr unsigned cycles = 500;

@@ -1,5 +1,5 @@
+#include "client_sim/timed_clients.hpp"
 #include "scope/watch.hpp"
-#include "shell/timed_clients.hpp"
 
 #include <redlock/scope.hpp>
 
@@ -18,7 +18,8 @@
 using namespace redlock;
 using namespace redlock::test;
 
-TEST_CASE("a scope that cannot hear of a loss says why it cancelled its body", "[shell][with_lock]")
+TEST_CASE("a scope that cannot hear of a loss says why it cancelled its body",
+          "[client_sim][with_lock]")
 {
     const error_code no_memory = make_error_code(boost::system::errc::not_enough_memory);
     timed_clients s;
@@ -54,7 +55,8 @@ TEST_CASE("a scope that cannot hear of a loss says why it cancelled its body", "
     }
 }
 
-TEST_CASE("a body that is cancelled before its first step does not begin", "[shell][with_lock]")
+TEST_CASE("a body that is cancelled before its first step does not begin",
+          "[client_sim][with_lock]")
 {
     timed_clients s;
     const lock held = s.take("r", {});

@@ -1,4 +1,4 @@
-#include "shell/play.hpp"
+#include "client_sim/play.hpp"
 
 #include "base/settings.hpp"
 

@@ -1,6 +1,6 @@
 #include <redlock/clock.hpp>
 
-#include "shell/clockwork.hpp"
+#include "client_sim/clockwork.hpp"
 
 #include <ctime>
 

@@ -1,4 +1,4 @@
-#include "shell/sim_world.hpp"
+#include "client_sim/sim_world.hpp"
 
 #include "engine/tls_link.hpp"
 

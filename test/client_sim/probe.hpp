@@ -1,7 +1,7 @@
 #pragma once
 
-#include "shell/clockwork.hpp"
-#include "shell/sim_context.hpp"
+#include "client_sim/clockwork.hpp"
+#include "client_sim/sim_context.hpp"
 
 #include <redlock/client.hpp>
 #include <redlock/scope.hpp>

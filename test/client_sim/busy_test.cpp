@@ -1,4 +1,4 @@
-#include "shell/timed_clients.hpp"
+#include "client_sim/timed_clients.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -70,7 +70,7 @@ struct busy_clients : timed_clients {
 }  // namespace
 
 TEST_CASE("p32: a busy program renews late and counts that and keeps its lock",
-          "[shell][pitfall][p32]")
+          "[client_sim][pitfall][p32]")
 {
     busy_clients s;
     const lock held = s.take("r", {.ttl = ttl, .keep_alive = keep_alive{}});
@@ -88,7 +88,7 @@ TEST_CASE("p32: a busy program renews late and counts that and keeps its lock",
 }
 
 TEST_CASE("p32: a busy program hears of a loss in time before another client has the lock",
-          "[shell][pitfall][p32]")
+          "[client_sim][pitfall][p32]")
 {
     busy_clients s;
     lock held = s.take("r", {.ttl = ttl, .keep_alive = keep_alive{}});
@@ -111,7 +111,7 @@ TEST_CASE("p32: a busy program hears of a loss in time before another client has
 }
 
 TEST_CASE("p32: a program too busy to hear of a loss does not own a lock of another client",
-          "[shell][pitfall][p32]")
+          "[client_sim][pitfall][p32]")
 {
     busy_clients s;
     lock held = s.take("r", {.ttl = ttl, .keep_alive = keep_alive{}});

@@ -1,4 +1,4 @@
-#include "shell/play.hpp"
+#include "client_sim/play.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>

@@ -1,4 +1,4 @@
-#include "shell/sim_context.hpp"
+#include "client_sim/sim_context.hpp"
 
 namespace redlock::test {
 

@@ -1,4 +1,4 @@
-#include "contention/play.hpp"
+#include "sim/contention/play.hpp"
 
 #include <redlock/config.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shell/clockwork.hpp"
+#include "client_sim/clockwork.hpp"
 
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_executor.hpp>

@@ -1,4 +1,4 @@
-#include "shell/clockwork.hpp"
+#include "client_sim/clockwork.hpp"
 
 #include <algorithm>
 #include <chrono>

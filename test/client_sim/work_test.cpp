@@ -1,4 +1,4 @@
-#include "shell/timed_clients.hpp"
+#include "client_sim/timed_clients.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -13,7 +13,7 @@ using namespace redlock;
 using namespace redlock::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("a handler's executor has work until the handler has returned", "[shell]")
+TEST_CASE("a handler's executor has work until the handler has returned", "[client_sim]")
 {
     timed_clients s;
     std::optional<std::size_t> within;

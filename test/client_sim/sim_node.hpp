@@ -1,8 +1,8 @@
 #pragma once
 
-#include "shell/clockwork.hpp"
-#include "shell/sim_context.hpp"
-#include "shell/sim_tls.hpp"
+#include "client_sim/clockwork.hpp"
+#include "client_sim/sim_context.hpp"
+#include "client_sim/sim_tls.hpp"
 #include "support/virtual/model_master.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,4 +1,4 @@
-#include "shell/sim_node.hpp"
+#include "client_sim/sim_node.hpp"
 
 #include "resp/scripts.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "shell/clockwork.hpp"
-#include "shell/sim_context.hpp"
-#include "shell/sim_node.hpp"
-#include "shell/sim_world.hpp"
+#include "client_sim/clockwork.hpp"
+#include "client_sim/sim_context.hpp"
+#include "client_sim/sim_node.hpp"
+#include "client_sim/sim_world.hpp"
 
 #include <redlock/client.hpp>
 

@@ -1,4 +1,4 @@
-#include "contention/play.hpp"
+#include "sim/contention/play.hpp"
 
 #include "base/settings.hpp"
 #include "core/coordinator.hpp"

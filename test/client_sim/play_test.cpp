@@ -1,4 +1,4 @@
-#include "shell/play.hpp"
+#include "client_sim/play.hpp"
 
 #include "base/settings.hpp"
 
@@ -26,14 +26,15 @@ verdict all_well(std::uint64_t first, unsigned count)
 {
     const verdict sum = play_all(first, count);
     INFO("seed " << sum.seed << ": " << sum.failure);
-    INFO("to repeat it: test-shell --seed " << sum.seed << " --trace");
+    INFO("to repeat it: test-client_sim --seed " << sum.seed << " --trace");
     REQUIRE(sum.failure.empty());
     return sum;
 }
 
 }  // namespace
 
-TEST_CASE("a client keeps its promises for anything that its users and its context do", "[shell]")
+TEST_CASE("a client keeps its promises for anything that its users and its context do",
+          "[client_sim]")
 {
     // Fewer seeds would miss some kind of event that is counted below.
     const unsigned count = std::max(200u, share_of_seeds(10));
@@ -56,7 +57,7 @@ TEST_CASE("a client keeps its promises for anything that its users and its conte
     }
 }
 
-TEST_CASE("a client keeps its promises with fresh seeds too", "[shell]")
+TEST_CASE("a client keeps its promises with fresh seeds too", "[client_sim]")
 {
     const unsigned count = std::max(1u, share_of_seeds(40));
     const std::uint64_t first = 1'000'000 + std::random_device()();

@@ -1,4 +1,4 @@
-#include "shell/play.hpp"
+#include "client_sim/play.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>

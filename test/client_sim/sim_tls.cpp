@@ -1,4 +1,4 @@
-#include "shell/sim_tls.hpp"
+#include "client_sim/sim_tls.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
