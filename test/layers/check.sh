@@ -1,5 +1,5 @@
 #!/bin/bash
-# usage: layers.sh <root of the source tree>
+# usage: check.sh <root of the source tree>
 # Which file may include what: a layer includes itself and those below, and below the engine there is no Asio,
 # clock, randomness, thread or socket; the nodes for tests are beside the client. In the core, a part includes itself and the
 # parts below it. Prints one line a violation: <file>: <rule>: <what was found>.

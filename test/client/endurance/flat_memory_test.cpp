@@ -85,7 +85,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("the memory of a client does not grow with the number of its cycles", "[bench]")
+TEST_CASE("the memory of a client does not grow with the number of its cycles", "[endurance]")
 {
     constexpr std::size_t warm_up = 50'000;
     constexpr std::size_t stopped_for = 5'000;

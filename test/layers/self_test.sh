@@ -1,8 +1,8 @@
 #!/bin/bash
-# usage: layers_self_test.sh
-# Plants one violation at a time in an empty tree; layers.sh must find each, and must not cry wolf.
+# usage: self_test.sh
+# Plants one violation at a time in an empty tree; check.sh must find each, and must not cry wolf.
 set -euo pipefail
-check=$(dirname "$(realpath "$0")")/layers.sh
+check=$(dirname "$(realpath "$0")")/check.sh
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 mkdir -p "$copy"/include/redlock/{detail,testing} "$copy"/lib/{base,resp,core/{node,quorum,contention,renewal,operations},engine,scope,cli,testing}

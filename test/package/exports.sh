@@ -41,6 +41,6 @@ if [[ -n $record ]]; then
     symbols >"$list"
 elif ! difference=$(diff <(symbols) "$list"); then
     sed -n 's/^< /not in the list: /p; s/^> /no more in the library: /p' <<<"$difference"
-    echo "if that is meant: test/exports.sh --record $nm $library $list; and should SOVERSION change?"
+    echo "if that is meant: test/package/exports.sh --record $nm $library $list; and should SOVERSION change?"
     exit 1
 fi
