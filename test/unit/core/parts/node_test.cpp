@@ -1,8 +1,6 @@
 #include "core/node/node.hpp"
 
-#include "base/owner_token.hpp"
 #include "context.hpp"
-#include "core/node/events.hpp"
 #include "support/virtual/model_master.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -18,30 +16,9 @@ using core::connection_event;
 
 namespace {
 
-/// One node, and what it reports.
-class fixture : public core::round_events {
+/// One node with its server.
+class fixture {
 public:
-    void on_vote(core::round& /*r*/, unsigned /*node*/, node_outcome outcome,
-                 std::string_view /*error*/) noexcept override
-    {
-        votes.push_back(outcome);
-    }
-    void on_keys_set(core::round& /*r*/) noexcept override { ++keys_set; }
-    void on_counter(core::round& /*r*/, unsigned /*node*/,
-                    const core::counter_answer& /*answer*/) override
-    {}
-    void on_watched(const core::lease& /*l*/, unsigned /*node*/, unsigned /*held*/,
-                    core::told_ttl /*told*/) noexcept override
-    {}
-    void on_notification(unsigned /*node*/, core::notification /*what*/,
-                         std::string_view /*resource*/) noexcept override
-    {}
-    void on_connection(unsigned index, connection_event what) override
-    {
-        REQUIRE(index == 1);
-        connections.push_back(what);
-    }
-
     /// The server answers until nothing more is asked.
     void serve()
     {
@@ -64,12 +41,10 @@ public:
     }
 
     part_context context;
-    std::vector<node_outcome> votes;
-    unsigned keys_set = 0;
-    std::vector<connection_event> connections;
+    node_reports reports{1};
     model_master server;
     struct session session;
-    core::node node{context.shared, *this, 1, context.settings.nodes[1]};
+    core::node node{context.shared, reports, 1, context.settings.nodes[1]};
 };
 
 using events = std::vector<connection_event>;
@@ -86,7 +61,7 @@ TEST_CASE_METHOD(fixture, "a node asks for a connection and is ready after the h
     CHECK_FALSE(node.is_ready());
     serve();
     CHECK(node.is_ready());
-    CHECK(connections == events{connection_event::ready});
+    CHECK(reports.connections == events{connection_event::ready});
 }
 
 TEST_CASE_METHOD(fixture, "a node that cannot be reached is tried again later", "[core][node]")
@@ -94,7 +69,7 @@ TEST_CASE_METHOD(fixture, "a node that cannot be reached is tried again later", 
     node.connection().begin();
     context.shared.to_connect = 0;
     node.connection().on_closed("connection refused");
-    CHECK(connections.back() == connection_event::unreachable);
+    CHECK(reports.connections.back() == connection_event::unreachable);
     CHECK(node.trouble() == "connection refused");
     CHECK(context.shared.to_connect == 0);
     context.shared.now = node.wake_up();
@@ -108,17 +83,14 @@ TEST_CASE_METHOD(fixture, "a node breaks off a connection that sends no protocol
     node.connection().on_bytes("HTTP/1.1 400 Bad Request\r\n");
     CHECK(context.shared.to_close == core::bit(1));
     CHECK_FALSE(node.is_ready());
-    CHECK(connections.at(1) == connection_event::lost);
+    CHECK(reports.connections.at(1) == connection_event::lost);
 }
 
 TEST_CASE_METHOD(fixture, "a node reports the vote of a round", "[core][node]")
 {
     connect();
     core::lease l;
-    l.resource = "r";
-    l.token = *base::owner_token::parse(std::string(40, 'a'));
-    l.ttl = 10s;
-    l.references = 1;
+    become_lease(l);
     core::round r;
     r.of = &l;
     r.tally = core::votes{3};
@@ -130,19 +102,19 @@ TEST_CASE_METHOD(fixture, "a node reports the vote of a round", "[core][node]")
     SECTION("it grants")
     {
         serve();
-        CHECK(votes == std::vector{node_outcome::granted});
+        CHECK(reports.votes == std::vector{node_outcome::granted});
     }
     SECTION("it refuses")
     {
         const std::string key = context.settings.key_prefix + "r";
         (void)server.execute(context.shared.now, session, {"SET", key, "other"});
         serve();
-        CHECK(votes == std::vector{node_outcome::refused});
+        CHECK(reports.votes == std::vector{node_outcome::refused});
     }
     SECTION("its connection is lost")
     {
         node.connection().on_closed("reset");
-        CHECK(votes == std::vector{node_outcome::disconnected});
+        CHECK(reports.votes == std::vector{node_outcome::disconnected});
     }
     CHECK(r.references == 1);
 }

@@ -1,16 +1,12 @@
 #include "core/node/pending_releases.hpp"
 
 #include "base/instant.hpp"
-#include "base/owner_token.hpp"
 #include "context.hpp"
-#include "core/node/admission.hpp"
-#include "core/node/handshake.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include <chrono>
 #include <string>
-#include <string_view>
 #include <vector>
 
 using namespace redlock;
@@ -21,57 +17,15 @@ using core::connection_state;
 
 namespace {
 
-/// Keeps the votes of a node, and nothing else.
-struct votes_only : core::round_events {
-    void on_vote(core::round& /*r*/, unsigned /*node*/, node_outcome outcome,
-                 std::string_view /*error*/) noexcept override
-    {
-        votes.push_back(outcome);
-    }
-    void on_keys_set(core::round& /*r*/) noexcept override {}
-    void on_counter(core::round& /*r*/, unsigned /*node*/,
-                    const core::counter_answer& /*answer*/) override
-    {}
-    void on_watched(const core::lease& /*l*/, unsigned /*node*/, unsigned /*held*/,
-                    core::told_ttl /*told*/) noexcept override
-    {}
-    void on_notification(unsigned /*node*/, core::notification /*what*/,
-                         std::string_view /*resource*/) noexcept override
-    {}
-    void on_connection(unsigned /*node*/, core::connection_event /*what*/) override {}
-
-    std::vector<node_outcome> votes;
-};
-
-/// The releases of one node, and what they need of it.
-struct releases_of_a_node {
+/// The releases of one node, which may have the keys of the lease.
+struct releases_of_a_node : ready_node {
     releases_of_a_node()
     {
-        l.resource = "r";
-        l.token = *base::owner_token::parse(std::string(40, 'a'));
-        l.ttl = 10s;
         l.keys_end = context.shared.now + 10s;
         l.asked = l.answered = core::bit(0);
-        l.references = 1;
-        state.connection = connection_state::ready;
     }
     ~releases_of_a_node() { releases.drop_all(); }
 
-    /// Takes the oldest command from the requests, as if its reply had come.
-    core::pending answer()
-    {
-        const core::pending p = requests.take_oldest();
-        requests.let_go(p);
-        return p;
-    }
-
-    part_context context;
-    votes_only events;
-    core::lease l;
-    core::node_state state{context.shared, events, 0, context.settings.nodes[0]};
-    core::handshake greeting{context.settings, context.settings.nodes[0]};
-    core::admission admission{nullptr};
-    core::requests requests{state, {context.shared, greeting, admission}};
     core::pending_releases releases{state, requests};
 };
 
