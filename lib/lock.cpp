@@ -63,9 +63,9 @@ std::string lock::detach() &&
     }
     core::lease& l = *held_.release();
     // Set at once, because another process may adopt the lock as soon as it gets the token.
-    const bool was_left = l.root().left.exchange(true);
+    const bool was_left = l.root().is_detached.exchange(true);
     l.root().set_valid_until({});
-    d->let_go(l);
+    d->detach(l);
     return was_left ? std::string() : token;
 }
 

@@ -10,7 +10,7 @@ namespace redlock::core {
 
 void adopt_label(lease& l, std::string_view stored) noexcept
 {
-    if (l.label != nullptr || l.given_back || l.left || untied(stored).empty()) {
+    if (l.label != nullptr || l.is_released || l.is_detached || untied(stored).empty()) {
         return;
     }
     try {

@@ -68,16 +68,16 @@ struct lease {
     /// The lease was lost: its validity has ended, or a majority does not have the key. Final.
     bool lost = false;
     /// The client has begun to release the keys. The lease is not valid any more.
-    bool given_back = false;
+    bool is_released = false;
 
     /// This record's own hold has ended.
     bool is_hold_over = false;
     /// The lease was detached, on any thread. The keys on the nodes are not this client's any more.
-    std::atomic<bool> left = false;
+    std::atomic<bool> is_detached = false;
     /// The lease leads its resource within the client: see `line`.
     bool leads = false;
     /// The lease was granted.
-    bool is_had = false;
+    bool is_granted = false;
     /// The end of the lease has been counted as a turn of the client.
     bool is_counted = false;
 
@@ -86,7 +86,7 @@ struct lease {
     std::uint32_t references = 0;
     /// The lease that this record is a further hold of; such a record has no keys. Counted.
     lease* within = nullptr;
-    /// The reentrant owner, as `holdings` knows it; null: none.
+    /// The reentrant owner, as `reentrant_holds` knows it; null: none.
     const char* held_by = nullptr;
 
     /// The renewals and waits of a held lease; null: none. Only the record of the root counts.

@@ -26,15 +26,15 @@ lease& leases::create(std::string_view resource)
     l.fencing_token = 0;
     l.asked = l.answered = l.counted = 0;
     l.granted.store(0, std::memory_order_relaxed);
-    l.adopted = l.lost = l.given_back = false;
+    l.adopted = l.lost = l.is_released = false;
     l.within = nullptr;
     l.holds = 1;
     l.is_hold_over = false;
-    l.left = false;
+    l.is_detached = false;
     l.held_by = nullptr;
     l.renewal = nullptr;
     l.resource_hash = hash_of(resource);
-    l.leads = l.is_had = l.is_counted = false;
+    l.leads = l.is_granted = l.is_counted = false;
     l.sought_by = nullptr;
     l.line = nullptr;
     l.references = 1;
@@ -44,7 +44,7 @@ lease& leases::create(std::string_view resource)
 
 void leases::take_back(lease& l) noexcept
 {
-    holdings_.remove(l);  // while the lease has its resources
+    reentrant_holds_.remove(l);  // while the lease has its resources
     if (l.leads) {
         contention_.end_turn(l);  // its acquire could not begin
     }
@@ -69,7 +69,7 @@ void leases::leave_root(lease& l) noexcept
 void leases::add_hold(lease& hold, lease& root) noexcept
 {
     hold.within = &root;
-    hold.given_back = hold.is_hold_over = false;
+    hold.is_released = hold.is_hold_over = false;
     hold.token = root.token;
     ++root.references;
     ++root.holds;
@@ -79,20 +79,20 @@ bool leases::end_hold(lease& l) noexcept
 {
     lease& root = l.root();
     if (&l != &root) {
-        l.given_back = true;
+        l.is_released = true;
     }
     root.holds -= std::exchange(l.is_hold_over, true) ? 0U : 1U;
     if (root.holds == 0) {
-        holdings_.remove(root);
+        reentrant_holds_.remove(root);
         return true;
     }
     renewals_.end_hold(l);
     return false;
 }
 
-void leases::give_back(lease& held) noexcept
+void leases::release(lease& held) noexcept
 {
-    if (!end_hold(held) || held.root().left) {
+    if (!end_hold(held) || held.root().is_detached) {
         return;
     }
     lease& l = held.root();
@@ -102,9 +102,9 @@ void leases::give_back(lease& held) noexcept
         n->send_background_release(l, same);
     }
     drop_label(l);
-    if (l.is_had) {
+    if (l.is_granted) {
         contention_.end_turn(l);
-        l.is_had = false;
+        l.is_granted = false;
     }
 }
 
@@ -120,12 +120,12 @@ void leases::end_validity(lease& l) noexcept
 {
     renewals_.end(l, errc::not_held);
     l.set_valid_until({});
-    l.given_back = true;
+    l.is_released = true;
 }
 
 error_code leases::lose(lease& l) noexcept
 {
-    if (l.left) {
+    if (l.is_detached) {
         renewals_.end(l, errc::not_held);
         return errc::not_held;
     }
@@ -139,11 +139,11 @@ error_code leases::lose(lease& l) noexcept
 void leases::detach(lease& held) noexcept
 {
     lease& root = held.root();
-    root.left = true;
+    root.is_detached = true;
     root.set_valid_until({});
     static_cast<void>(end_hold(held));
     renewals_.end(root, errc::not_held);
-    holdings_.remove(root);  // the client that adopts it holds it alone
+    reentrant_holds_.remove(root);  // the client that adopts it holds it alone
     contention_.end_turn(root);
 }
 

@@ -7,7 +7,7 @@
 #include "core/node/context.hpp"
 #include "core/node/node.hpp"
 #include "core/pool.hpp"
-#include "core/renewal/holdings.hpp"
+#include "core/renewal/reentrant_holds.hpp"
 #include "core/renewal/renewals.hpp"
 
 #include <cstddef>
@@ -38,16 +38,16 @@ public:
     [[nodiscard]] lease* find(const owner_identity& owner,
                               std::span<const std::string> resources) const
     {
-        return owner ? holdings_.find(owner, resources, shared_.now) : nullptr;
+        return owner ? reentrant_holds_.find(owner, resources, shared_.now) : nullptr;
     }
     /// Whether the owner holds one of these resources.
     [[nodiscard]] bool has_one_of(const owner_identity& owner,
                                   std::span<const std::string> resources) const
     {
-        return owner && holdings_.has_one_of(owner, resources, shared_.now);
+        return owner && reentrant_holds_.has_one_of(owner, resources, shared_.now);
     }
     /// Notes that the owner holds the lease. May throw `std::bad_alloc`.
-    void set_owner(const owner_identity& owner, lease& l) { holdings_.add(owner, l); }
+    void set_owner(const owner_identity& owner, lease& l) { reentrant_holds_.add(owner, l); }
 
     /// Makes `hold` a further hold of `root`.
     void add_hold(lease& hold, lease& root) noexcept;
@@ -57,7 +57,7 @@ public:
     void leave_root(lease& hold) noexcept;
 
     /// Ends the hold. With the last one, releases the keys for no caller.
-    void give_back(lease& held) noexcept;
+    void release(lease& held) noexcept;
     /// Ends the last hold and the validity. The caller sends the releases, drops the label and ends
     /// the turn.
     void begin_release(lease& held) noexcept;
@@ -84,7 +84,7 @@ private:
     contention& contention_;
     renewals& renewals_;
     pool<lease> records_;
-    holdings holdings_;
+    reentrant_holds reentrant_holds_;
 };
 
 }  // namespace redlock::core

@@ -8,7 +8,7 @@
 #include "base/instant.hpp"
 #include "core/lease.hpp"
 #include "core/list.hpp"
-#include "core/wake_ups.hpp"
+#include "core/timer_heap.hpp"
 
 #include <coroutine>
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include "base/instant.hpp"
 #include "core/operation.hpp"
 #include "core/pool.hpp"
-#include "core/wake_ups.hpp"
+#include "core/timer_heap.hpp"
 
 #include <array>
 #include <chrono>
@@ -104,7 +104,7 @@ private:
     operation_queue newcomers_;
     operation_queue finished_;
     operation_queue losses_;
-    wake_ups sleepers_;
+    timer_heap sleepers_;
 };
 
 }  // namespace redlock::core

@@ -55,12 +55,13 @@ driver::driver(any_io_executor ex, base::settings s)
       later_(later_on(executor_)),
       watch_(
           &asio::use_service<context_watch>(asio::query(user_executor_, asio::execution::context))),
-      world_(asio::use_service<world_service>(asio::query(user_executor_, asio::execution::context))
-                 .get()),
-      draws_(world_->entropy()),
-      core_(settings_, draws_, world_->wall_clock()),
-      links_(settings_, executor_, later_, *world_, core_, *this),
-      alarm_(world_->make_alarm(executor_))
+      environment_(asio::use_service<environment_service>(
+                       asio::query(user_executor_, asio::execution::context))
+                       .get()),
+      draws_(environment_->entropy()),
+      core_(settings_, draws_, environment_->wall_clock()),
+      links_(settings_, executor_, later_, *environment_, core_, *this),
+      alarm_(environment_->make_alarm(executor_))
 {}
 
 driver::~driver()

@@ -9,13 +9,13 @@
 
 #include "base/instant.hpp"
 #include "base/settings.hpp"
-#include "core/coordinator.hpp"
+#include "core/client_core.hpp"
+#include "engine/abandoned_leases.hpp"
 #include "engine/completion_queue.hpp"
+#include "engine/environment.hpp"
 #include "engine/lazy_alarm.hpp"
-#include "engine/left_leases.hpp"
 #include "engine/node_links.hpp"
 #include "engine/turn_entropy.hpp"
-#include "engine/world.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
@@ -71,7 +71,7 @@ public:
     void close(completion_ptr done, const ticket_ptr& t);
     void cancel(const ticket_ptr& t, boost::asio::cancellation_type type);
     void drop(core::lease& l) noexcept;
-    void let_go(core::lease& l) noexcept;
+    void detach(core::lease& l) noexcept;
     /// Ends the client because the client object is being destroyed.
     void shut_down() noexcept;
 
@@ -85,7 +85,7 @@ public:
     }
     [[nodiscard]] redlock::stats stats() const;
 
-    [[nodiscard]] base::instant now() const noexcept { return world_->now(); }
+    [[nodiscard]] base::instant now() const noexcept { return environment_->now(); }
     [[nodiscard]] bool is_stopped() const noexcept { return stopped_; }
     /// Requests a turn, if none is pending.
     void want_turn() noexcept;
@@ -135,10 +135,10 @@ private:
     /// Runs functions after everything that is already queued.
     boost::asio::any_io_executor later_;
     context_watch* watch_;
-    std::shared_ptr<world> world_;
-    /// Draws from the world's entropy. It outlives the core, which uses it.
+    std::shared_ptr<environment> environment_;
+    /// Draws from the environment's entropy. It outlives the core, which uses it.
     turn_entropy draws_;
-    core::coordinator core_;
+    core::client_core core_;
     node_links links_;
 
     lazy_alarm alarm_;
@@ -153,8 +153,8 @@ private:
     /// Read by any thread before the thread uses the strand.
     std::atomic<bool> context_gone_ = false;
     // Requests of other threads that couldn't be posted to the strand, for lack of memory.
-    left_leases dropped_;
-    left_leases let_go_;
+    abandoned_leases dropped_;
+    abandoned_leases detached_;
     std::atomic<bool> shut_down_ = false;
     bool turn_wanted_ = false;
 

@@ -30,7 +30,7 @@ struct beginning_of_acquire {
 /// owner that already holds the resource may need one more hold before it can release.
 bool may_exceed_limit(const beginning_of_acquire& start, const core::operations& c)
 {
-    return c.is_had(start.names, start.options);
+    return c.is_held_by_owner(start.names, start.options);
 }
 
 template <class Begin>
@@ -279,17 +279,17 @@ void driver::drop(core::lease& l) noexcept
     }
 }
 
-void driver::let_go(core::lease& l) noexcept
+void driver::detach(core::lease& l) noexcept
 {
     try {
         enter([lease = &l](driver& d) {
             if (!d.context_gone_) {
-                d.core_.operations().let_go(d.now(), *lease);
+                d.core_.operations().detach(d.now(), *lease);
                 d.want_turn();
             }
         });
     } catch (const std::bad_alloc&) {
-        let_go_.push(l);
+        detached_.push(l);
     }
 }
 

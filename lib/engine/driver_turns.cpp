@@ -52,7 +52,7 @@ void driver::turn()
 void driver::catch_up() noexcept
 {
     dropped_.take_all([this](core::lease& l) { core_.operations().drop(now(), l); });
-    let_go_.take_all([this](core::lease& l) { core_.operations().let_go(now(), l); });
+    detached_.take_all([this](core::lease& l) { core_.operations().detach(now(), l); });
     if (shut_down_.load(std::memory_order_relaxed)) {
         stop(errc::closed, errc::closed);
     }
@@ -75,7 +75,7 @@ void driver::deliver()
             }
         }
     } after{*this};
-    core_.look_after(now());
+    core_.check_leases(now());
     if (const std::size_t losses = core_.operations().losses(); losses > 0) {
         complete_some(losses);
         if (settings_.thread_safe) {
@@ -167,7 +167,7 @@ void driver::set_alarm() noexcept
 {
     const instant at = now();
     instant next = core_.next_deadline();
-    if (core_.looks_after_leases() || core_.operations().size() > 0 || closing_) {
+    if (core_.has_leases_to_check() || core_.operations().size() > 0 || closing_) {
         next = std::min(next, at + longest_alarm);
     }
     if (closing_ && !stopped_) {

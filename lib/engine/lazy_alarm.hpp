@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/instant.hpp"
-#include "engine/world.hpp"
+#include "engine/environment.hpp"
 
 #include <chrono>
 #include <memory>

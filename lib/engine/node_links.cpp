@@ -23,12 +23,12 @@ void each(core::node_mask nodes, What what)
 }  // namespace
 
 node_links::node_links(const base::settings& s, const boost::asio::any_io_executor& executor,
-                       const boost::asio::any_io_executor& later, world& w, core::coordinator& core,
-                       driver& d)
+                       const boost::asio::any_io_executor& later, environment& w,
+                       core::client_core& core, driver& d)
     : settings_(s),
       executor_(executor),
       later_(later),
-      world_(w),
+      environment_(w),
       core_(core),
       network_(core.network()),
       driver_(d),
@@ -123,7 +123,7 @@ void node_links::make_link(unsigned node)
         core_.log(level, {what, why});
     };
     const bool is_tls = to.via == base::address::transport::tls;
-    p.connection = world_.make_link(setup, is_tls ? tls_->latest(log) : nullptr);
+    p.connection = environment_.make_link(setup, is_tls ? tls_->latest(log) : nullptr);
     p.connection->start();
 }
 

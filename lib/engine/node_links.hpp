@@ -1,11 +1,11 @@
 #pragma once
 
 #include "base/settings.hpp"
-#include "core/coordinator.hpp"
+#include "core/client_core.hpp"
 #include "engine/credentials_request.hpp"
+#include "engine/environment.hpp"
 #include "engine/link.hpp"
 #include "engine/tls_files.hpp"
-#include "engine/world.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -26,7 +26,7 @@ public:
     /// All arguments must outlive this object. The executors may become empty once `close_all` was
     /// called.
     node_links(const base::settings& s, const boost::asio::any_io_executor& executor,
-               const boost::asio::any_io_executor& later, world& w, core::coordinator& core,
+               const boost::asio::any_io_executor& later, environment& w, core::client_core& core,
                driver& d);
 
     /// Closes, connects and writes what the core says.
@@ -64,8 +64,8 @@ private:
     const boost::asio::any_io_executor& executor_;
     /// Runs functions after everything that is already queued.
     const boost::asio::any_io_executor& later_;
-    world& world_;
-    core::coordinator& core_;
+    environment& environment_;
+    core::client_core& core_;
     core::network& network_;
     driver& driver_;
     /// Set only if a node uses TLS.

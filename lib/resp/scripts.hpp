@@ -107,7 +107,7 @@ inline constexpr script count_script{
 /// - Above 0: the new value;
 /// - 0: the key of a lock is missing or has another value;
 /// - below 0: nothing was set, and the highest counter is the number without its sign.
-inline constexpr script raise_script{
+inline constexpr script align_script{
     "local n = #KEYS/2\n"
     "for i = 1,n do\n"
     "    if redis.pcall(\"get\",KEYS[i]) ~= ARGV[1] then\n"

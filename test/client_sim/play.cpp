@@ -104,7 +104,8 @@ play::play(std::uint64_t seed, std::ostream* trace)
     needs_tls_ = plain < count / 2 + 1;
     other_.emplace(clock_, 2, any_habits(clock_));
     main_.emplace(clock_, 1, any_habits(clock_));
-    asio::make_service<engine::world_service>(*main_, std::make_shared<sim_world>(clock_, nodes_));
+    asio::make_service<engine::environment_service>(*main_,
+                                                    std::make_shared<sim_world>(clock_, nodes_));
     for (seat& s : seats_) {
         s.how = static_cast<seat::kind>(clock_.below(3));
         s.config = any_config(clock_, nodes_);

@@ -3,8 +3,8 @@
 #include "client_sim/clockwork.hpp"
 #include "client_sim/sim_context.hpp"
 #include "client_sim/sim_node.hpp"
+#include "engine/environment.hpp"
 #include "engine/stream_link.hpp"
-#include "engine/world.hpp"
 #include "support/virtual/model_master.hpp"
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace redlock::test {
 
-/// The environment of clients in virtual time: implements `engine::world` with the clockwork.
-class sim_world final : public engine::world {
+/// The environment of clients in virtual time: implements `engine::environment` with the clockwork.
+class sim_world final : public engine::environment {
 public:
     sim_world(clockwork& c, std::deque<sim_node>& nodes)
         : clock_(c),

@@ -34,7 +34,7 @@ struct timed_clients {
 
     void begin(sim_context& c, std::optional<client>& begun)
     {
-        asio::make_service<engine::world_service>(c, world);
+        asio::make_service<engine::environment_service>(c, world);
         config settings;
         settings.nodes = {"redis://10.0.0.1", "redis://10.0.0.2", "redis://10.0.0.3"};
         settings.ping_interval = ping_interval_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/coordinator.hpp"
+#include "core/client_core.hpp"
 #include "input.hpp"
 #include "ledger.hpp"
 #include "resp/reader.hpp"
@@ -127,7 +127,7 @@ struct caller {
 };
 
 /**
- * A coordinator with its environment: time, connections, nodes and callers. A target decides what
+ * A core with its environment: time, connections, nodes and callers. A target decides what
  * they do. The world checks its rules after each step.
  */
 class world {
@@ -270,7 +270,7 @@ private:
     test::virtual_date date_{now_};
     std::vector<std::unique_ptr<peer>> peers_;
     ledger ledger_;
-    core::coordinator core_;
+    core::client_core core_;
     std::deque<caller> callers_;
     std::vector<core::lease*> held_;
     struct handed_over {

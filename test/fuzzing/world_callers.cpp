@@ -104,7 +104,7 @@ bool world::is_held_besides(const core::lease& l) const
     return std::any_of(held_.begin(), held_.end(), shares) ||
            std::any_of(callers_.begin(), callers_.end(), [&](const caller& c) {
                const bool may_hold = !c.done() && c.owner != whose::nobodys;
-               return may_hold && shares(c.op->subject) && !c.op->subject->given_back;
+               return may_hold && shares(c.op->subject) && !c.op->subject->is_released;
            });
 }
 
@@ -140,7 +140,7 @@ void world::release(std::size_t held)
     as.what = kind::release;
     as.token = l->token.view();
     as.is_nested = is_held_besides(*l);
-    as.is_left = l->root().left;
+    as.is_left = l->root().is_detached;
     begin(std::move(as), nanos{}, [&](redlock::report* r) -> core::operation& {
         return core_.operations().release(now_, *l, r);
     });
@@ -160,14 +160,14 @@ void world::hand_over(std::size_t held)
     if (core::lease* const l = take_held(held)) {
         const core::lease& root = l->root();
         const auto all = root.resources();
-        if (!root.left) {
+        if (!root.is_detached) {
             handed_over_.push_back({{all.begin(), all.end()}, std::string(root.token.view())});
             left_.emplace(root.token.view());
         }
         may_leave_keys_ = true;
-        core_.operations().let_go(now_, *l);
+        core_.operations().detach(now_, *l);
         for (const core::lease* other : held_) {
-            require(!other->root().left || other->root().valid_until() == instant{},
+            require(!other->root().is_detached || other->root().valid_until() == instant{},
                     "what was handed over is owned no more");
         }
         settle();

@@ -41,7 +41,7 @@ void world::note_validity()
 /// Reports losses before anything else.
 void world::tell_losses()
 {
-    core_.look_after(now_);
+    core_.check_leases(now_);
     for (core::renewal_news news; core_.take_news(news);) {
         const bool is_held = std::any_of(held_.begin(), held_.end(), [&](const core::lease* l) {
             return &l->root() == news.of;

@@ -43,7 +43,7 @@ function part(path) {
     if (path ~ /^core\/renewal\//) return 4.5
     if (path ~ /^core\/leases\./) return 5
     if (path ~ /^core\/operations\//) return 6
-    if (path ~ /^core\/(coordinator|network)\./) return 7
+    if (path ~ /^core\/(client_core|network)\./) return 7
     return 1
 }
 

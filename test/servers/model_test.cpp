@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 namespace {
 
 /// Indices of the scripts in the contract.
-constexpr std::size_t raise_script = 4;
+constexpr std::size_t align_script = 4;
 constexpr std::size_t admit_script = 5;
 constexpr std::size_t take_script = 6;
 constexpr std::size_t extend_all_script = 7;
@@ -314,7 +314,7 @@ private:
         const std::int64_t today = set_dates();
         const std::int64_t value = below(2) == 0 ? near(counter_of(keys[0])) : near_or_far(today);
         const std::int64_t date = near_or_far(today);
-        of_all(who, raise_script, keys, true,
+        of_all(who, align_script, keys, true,
                {any_value(), std::to_string(value), std::to_string(date), std::to_string(slack_us),
                 "1000000", any_least(today, counter_of(keys[0]))});
     }

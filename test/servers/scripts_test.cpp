@@ -65,7 +65,7 @@ bool has_life(const server& node, const std::string& counter)
 /// Aligns the counter of `r`, for the owner `mine`.
 std::string raise_to(const server& node, std::int64_t value, std::int64_t seed)
 {
-    return run(node, resp::raise_script, {"r", "r:fencing"},
+    return run(node, resp::align_script, {"r", "r:fencing"},
                {"mine", in_us(value), in_us(seed), slack, life, least});
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("the alignment script checks the key and only raises the counter near 
     // All of several locks must be the owner's.
     put(node, "a", "mine");
     put(node, "b", "theirs");
-    CHECK(run(node, resp::raise_script, {"a", "b", "a:fencing", "b:fencing"},
+    CHECK(run(node, resp::align_script, {"a", "b", "a:fencing", "b:fencing"},
               {"mine", in_us(high), in_us(high), slack, life, least}) == "0");
     CHECK_FALSE(node.exists("a:fencing"));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/coordinator.hpp"
+#include "core/client_core.hpp"
 #include "sim/call.hpp"
 #include "sim/clock.hpp"
 #include "support/virtual/random.hpp"

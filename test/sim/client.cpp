@@ -434,7 +434,7 @@ void client::turn()
 /// Reports losses before anything else.
 void client::tell_losses()
 {
-    core_->look_after(local_now());
+    core_->check_leases(local_now());
     note_validity();
     for (core::renewal_news news; core_->take_news(news);) {
         app_->on_news(news);
@@ -567,7 +567,7 @@ bool client::is_held_besides(const core::lease& l) const
 {
     return app_->holds_besides(l) || std::any_of(calls_.begin(), calls_.end(), [&l](const call& c) {
                const core::lease* const its = c.owned ? c.op->subject : nullptr;
-               return its != nullptr && its->within == &l.root() && !its->given_back;
+               return its != nullptr && its->within == &l.root() && !its->is_released;
            });
 }
 
@@ -830,7 +830,7 @@ void client::drop(core::lease& l)
 
 void client::let_go(core::lease& l)
 {
-    core_->operations().let_go(local_now(), l);
+    core_->operations().detach(local_now(), l);
     want_turn();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/coordinator.hpp"
+#include "core/client_core.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -32,12 +32,12 @@ class counted_core {
     /// Counts until the end of the expression that calls the core.
     class called {
     public:
-        called(unsigned client, core::coordinator& core) noexcept : in_(client), core_(core) {}
-        core::coordinator* operator->() const noexcept { return &core_; }
+        called(unsigned client, core::client_core& core) noexcept : in_(client), core_(core) {}
+        core::client_core* operator->() const noexcept { return &core_; }
 
     private:
         memory_of_cores::in in_;
-        core::coordinator& core_;
+        core::client_core& core_;
     };
 
 public:
@@ -48,7 +48,7 @@ public:
     {
         before_ = memory_of_cores::of(client_);
         const memory_of_cores::in now(client_);
-        core_ = std::make_unique<core::coordinator>(std::forward<Args>(args)...);
+        core_ = std::make_unique<core::client_core>(std::forward<Args>(args)...);
     }
     void end() noexcept { core_.reset(); }
 
@@ -63,7 +63,7 @@ public:
 private:
     unsigned client_;
     std::int64_t before_ = 0;
-    std::unique_ptr<core::coordinator> core_;
+    std::unique_ptr<core::client_core> core_;
 };
 
 }  // namespace redlock::sim

@@ -1,7 +1,7 @@
 #include "cli/doctor/connection.hpp"
 
 #include "base/wipe.hpp"
-#include "engine/world.hpp"
+#include "engine/environment.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -23,7 +23,7 @@ doctor_connection::doctor_connection(const asio::any_io_executor& executor,
     setup.events = this;
     setup.address = &address;
     setup.addresses = std::move(addresses);
-    link_ = engine::make_system_world()->make_link(setup, tls);
+    link_ = engine::make_system_environment()->make_link(setup, tls);
 }
 
 doctor_connection::~doctor_connection()

@@ -129,7 +129,7 @@ private:
     std::vector<finding>& out_;
 };
 
-void look_at_wake_ups(const node_facts& f, clerk& c)
+void look_at_notifications(const node_facts& f, clerk& c)
 {
     const trial& tracks = f[needed::client_tracking];
     const bool lacks_both = tracks.is_missing() && f[needed::client_caching].is == tracks.is;
@@ -335,7 +335,7 @@ void judge_permissions(const node_facts& f, const base::settings& s, std::vector
     for (const duty& d : duties) {
         c.look_at(d);
     }
-    look_at_wake_ups(f, c);
+    look_at_notifications(f, c);
     look_at_deletes(f, c);
     look_at_protocol(f, s, c);
     look_at_scripts(f, s, c);

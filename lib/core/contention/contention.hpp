@@ -106,7 +106,8 @@ public:
     // Reports of nodes and rounds.
     void on_refused(const round& attempt) noexcept override;
     void on_extended(const lease& l) noexcept override;
-    void on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept override;
+    void on_watched(const lease& l, unsigned index, unsigned held,
+                    reported_ttl told) noexcept override;
     void on_notification(unsigned index, notification what,
                          std::string_view resource) noexcept override;
 

@@ -50,7 +50,7 @@ std::uint64_t hash_of_owner(const operation& op, std::string_view resource) noex
 lease& contention::who_leads(lease& l) noexcept
 {
     lease& first = leading_.find_or_add(l);
-    if (&first == &l || !first.is_had || first.valid_until() > shared_.now) {
+    if (&first == &l || !first.is_granted || first.valid_until() > shared_.now) {
         return first;
     }
     end_turn(first);
@@ -148,7 +148,7 @@ void contention::watch_over(line& q) noexcept
     const lease& l = *q.behind;
     // It is in the heap, where it can be moved without memory.
     const instant end = availability_.next_look(first);
-    scheduler_.set_timer(first, l.is_had ? std::min(end, l.valid_until()) : end);
+    scheduler_.set_timer(first, l.is_granted ? std::min(end, l.valid_until()) : end);
 }
 
 namespace {
@@ -160,7 +160,7 @@ instant known_end(const lease& first) noexcept
     if (first.sought_by != nullptr && first.sought_by->refused_until != unknown_end) {
         return first.sought_by->refused_until;
     }
-    return first.is_had ? first.valid_until() : instant{};
+    return first.is_granted ? first.valid_until() : instant{};
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ void contention::on_time(operation& op) noexcept
         resume(op);
     } else if (&op != &op.in_line->waiting.front()) {
         scheduler_.set_timer(op, availability_.next_look(op));
-    } else if (l.is_had && l.valid_until() <= shared_.now) {
+    } else if (l.is_granted && l.valid_until() <= shared_.now) {
         end_turn(l);
     } else {
         watch_over(*op.in_line);
@@ -188,11 +188,11 @@ void contention::on_time(operation& op) noexcept
 void contention::end_turn(lease& l) noexcept
 {
     l.sought_by = nullptr;
-    if (l.is_had) {
+    if (l.is_granted) {
         wake_groups(l);
     }
     if (!l.leads) {
-        if (l.is_had) {
+        if (l.is_granted) {
             rouse_seekers(l);
             count_turn(l);
         }
@@ -204,17 +204,17 @@ void contention::end_turn(lease& l) noexcept
             keep_stint(l);
             lines_.give(*std::exchange(l.line, nullptr));
         }
-        if (l.is_had) {
+        if (l.is_granted) {
             count_turn(l);
         }
         return;
     }
     operation& next = l.line->waiting.front();
-    if (l.is_had) {
+    if (l.is_granted) {
         ++shared_.stats.hand_overs;
         l.is_counted = true;
         count_hand_over(l.line->of_client, false);
-        next.is_next = l.given_back && l.line->of_client.rest == nanos{};
+        next.is_next = l.is_released && l.line->of_client.rest == nanos{};
     }
     pass_lead(l, *next.subject, next);
     resume(next);
@@ -434,11 +434,12 @@ void contention::on_refused(const round& r) noexcept
         return;  // it is this client that has it
     }
     const std::uint64_t hash = is_named ? hash_of(resource) : l.resource_hash;
-    sought_after_.note(hash, shared_.now, l.is_had ? l.valid_until() : shared_.now).meet_others();
+    sought_after_.note(hash, shared_.now, l.is_granted ? l.valid_until() : shared_.now)
+        .meet_others();
     if (first != nullptr && first->line != nullptr) {
         first->line->of_client.meet_others();
     }
-    if (l.is_had) {
+    if (l.is_granted) {
         note_key_in_the_way(l, r.tally.refused_by());
     }
 }

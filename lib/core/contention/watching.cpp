@@ -79,7 +79,8 @@ void contention::stop_being_told(operation& op) noexcept
 
 /// The node will tell when the key in the way of `l` goes; how long it lives until then. Below -1:
 /// it has gone already; who finds that twice in a row pauses as if there was nobody to tell.
-void contention::on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept
+void contention::on_watched(const lease& l, unsigned index, unsigned held,
+                            reported_ttl told) noexcept
 {
     operation* const op = l.sought_by;
     if (op == nullptr || op->subject != &l || op->is_woken) {

@@ -20,9 +20,9 @@ void note_grant(node_parts& n, round& asked)
 {
     const lease& l = *asked.of;
     asked.of->granted.fetch_or(bit(n.state.index), std::memory_order_relaxed);
-    n.state.shared.stats.late_grants += l.given_back;
+    n.state.shared.stats.late_grants += l.is_released;
     asked.keyed |= bit(n.state.index);
-    if (l.label != nullptr && !l.given_back) {
+    if (l.label != nullptr && !l.is_released) {
         n.requests.store_label(l);  // a late grant: the label went to the others before
     }
 }
@@ -135,7 +135,7 @@ bool on_take(node_parts& n, const pending& p, const resp::reply& r)
         return on_nonsense(n, p);
     }
     const bool may_vote =
-        !l.given_back && !asked.tally.has_voted(n.state.index) && n.state.now() < asked.deadline;
+        !l.is_released && !asked.tally.has_voted(n.state.index) && n.state.now() < asked.deadline;
     if (r.is_error() && may_vote && n.requests.take_script_reply(p, r) == script_result::again) {
         asked.sent_again |= bit(n.state.index);
         ask_again(n, p, l.ttl);

@@ -107,7 +107,7 @@ struct encoded_row {
 };
 
 /// A key's remaining ttl in milliseconds, or a negative number, as a node returned it.
-struct told_ttl {
+struct reported_ttl {
     std::int64_t ms = 0;
     base::instant asked{};  ///< when the client asked for it
 };

@@ -125,7 +125,7 @@ void connection::become_ready()
     n_.notifications.on_ready();
     n_.releases.on_ready();
     ready_since_ = last_reply_ = shared.now;
-    const bool tells_role = n_.handshake.tells_role_by() != role_source::none;
+    const bool tells_role = n_.handshake.role_reported_by() != role_source::none;
     role_due_ = tells_role ? shared.now + role_known_for : instant::max();
     cut_greetings_ = 0;
     shared.known_counters.on_connected(n_.state.index);
@@ -224,10 +224,10 @@ bool connection::on_reply(const resp::reply& r)
     } catch (...) {
         // Memory ran out; the connection will be given up, and this command with it.
         forget_command(n_, p);
-        n_.requests.let_go(p);
+        n_.requests.drop_subject(p);
         throw;
     }
-    n_.requests.let_go(p);
+    n_.requests.drop_subject(p);
     n_.requests.note_reply();
     if (goes_on && !unfit.empty()) {
         give_up_as(unfit);
@@ -347,7 +347,7 @@ void connection::forget(std::string_view reason, log_level level, ended_by whom)
     while (!n_.requests.empty()) {
         const pending p = n_.requests.take_oldest();
         forget_command(n_, p);
-        n_.requests.let_go(p);
+        n_.requests.drop_subject(p);
     }
     n_.state.events.on_notification(n_.state.index, notification::none_to_come, {});
     schedule(end);
@@ -444,7 +444,7 @@ void connection::check_health()
 /// restart guard, the ping also reads the marker.
 void connection::send_ping()
 {
-    const bool tells_role = n_.handshake.tells_role_by() != role_source::none;
+    const bool tells_role = n_.handshake.role_reported_by() != role_source::none;
     if (tells_role) {
         ask_role();
     }

@@ -163,7 +163,7 @@ bool on_align(node_parts& n, const pending& p, const resp::reply& r)
     switch (n.requests.take_script_reply(p, r)) {
         case script_result::again:
             // Even if this alignment is closed: a late answer may complete a later one.
-            if (!asked.of->given_back && n.state.now() < asked.deadline) {
+            if (!asked.of->is_released && n.state.now() < asked.deadline) {
                 n.requests.send_again(p);
                 return true;
             }

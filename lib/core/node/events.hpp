@@ -46,7 +46,7 @@ public:
     /// The node will send a notification when the key in the way of `l` goes. `held`: among several
     /// resources, the number of the one in the way, from one; 0: the number is known.
     virtual void on_watched(const lease& l, unsigned node, unsigned held,
-                            told_ttl told) noexcept = 0;
+                            reported_ttl told) noexcept = 0;
     virtual void on_notification(unsigned node, notification what,
                                  std::string_view resource) noexcept = 0;
 

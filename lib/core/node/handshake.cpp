@@ -18,7 +18,7 @@ namespace {
 /// The resource of the trial release. No client has its key. The key has the prefix, so an ACL for
 /// the prefix covers it.
 constexpr std::string_view probe_resource = "redlock:probe";
-constexpr std::string_view nobody = "0000000000000000000000000000000000000000";
+constexpr std::string_view no_owner = "0000000000000000000000000000000000000000";
 
 constexpr std::string_view no_login = "the server wants a login";
 constexpr std::string_view refused_user = "the server refused user and password";
@@ -28,7 +28,7 @@ constexpr std::string_view no_release =
 
 constexpr std::array loaded_scripts{&resp::release_script, &resp::extend_script,
                                     &resp::inspect_script, &resp::count_script,
-                                    &resp::raise_script};
+                                    &resp::align_script};
 
 /// Whether the server refuses this client itself, so that another greeting would be refused too.
 bool is_final(std::string_view error, bool gave_password) noexcept
@@ -104,7 +104,7 @@ unsigned handshake::start(std::string& out, bool says_hello)
     next_ = last_ = 0;
     deletes_by_ = compare_and_delete::script;
     protocol_ = 2;
-    tells_role_by_ = role_source::none;
+    role_reported_by_ = role_source::none;
     is_replica_ = wants_text_ = needs_attention_ = hello_refused_ = false;
     is_refused_login_ = is_login_unused_ = is_refused_database_ = false;
     make_room(out);
@@ -253,7 +253,7 @@ handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, 
         more += greet_without_hello(out);
     } else if (auto told = read_role(r, role_source::hello)) {
         protocol_ = r.find("proto").integer() == 3 ? 3 : 2;
-        tells_role_by_ = told->role.empty() ? role_source::none : role_source::hello;
+        role_reported_by_ = told->role.empty() ? role_source::none : role_source::hello;
         // A replica may be promoted before the next connection.
         is_replica_ = is_replicas(told->role);
         if (!told->fault.empty()) {
@@ -382,11 +382,11 @@ handshake::progress handshake::on_role(role_source by, const resp::reply& r, std
         return fail("the answer to " + name + " is not valid", true);
     }
     if (told && !told->role.empty()) {
-        tells_role_by_ = by;
+        role_reported_by_ = by;
         is_replica_ = is_replicas(told->role);
         return told->fault.empty() ? progress::going_on : fail(std::move(told->fault), true);
     }
-    if (by == role_source::info && tells_role_by_ == role_source::none) {
+    if (by == role_source::info && role_reported_by_ == role_source::none) {
         append_role_query(out, role_source::role);
         expect(step::role);
         ++more;
@@ -436,16 +436,16 @@ void handshake::note_capabilities(const resp::reply& r)
 void handshake::append_probe(std::string& out, bool by_digest) const
 {
     resp::append(out, resp::script_call{resp::release_script, by_digest}, "1",
-                 resp::key{settings_->key_prefix, probe_resource}, nobody);
+                 resp::key{settings_->key_prefix, probe_resource}, no_owner);
 }
 
 void handshake::append_native_probe(std::string& out) const
 {
     const resp::key probe{settings_->key_prefix, probe_resource};
     if (deletes_by_ == compare_and_delete::delifeq) {
-        resp::append(out, "DELIFEQ", probe, nobody);
+        resp::append(out, "DELIFEQ", probe, no_owner);
     } else {
-        resp::append(out, "DELEX", probe, "IFEQ", nobody);
+        resp::append(out, "DELEX", probe, "IFEQ", no_owner);
     }
 }
 

@@ -96,7 +96,7 @@ public:
     [[nodiscard]] int protocol() const noexcept { return protocol_; }
     [[nodiscard]] bool is_replica() const noexcept { return is_replica_; }
     /// The command that the server answers with its role.
-    [[nodiscard]] role_source tells_role_by() const noexcept { return tells_role_by_; }
+    [[nodiscard]] role_source role_reported_by() const noexcept { return role_reported_by_; }
     /// The run id of the server; empty: it gives none, which fails the handshake of a guarded node.
     [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
     /// The marker of a guarded node; empty: it has none.
@@ -166,7 +166,7 @@ private:
     unsigned last_ = 0;
     compare_and_delete deletes_by_ = compare_and_delete::script;
     int protocol_ = 2;
-    role_source tells_role_by_ = role_source::none;
+    role_source role_reported_by_ = role_source::none;
     bool is_replica_ = false;
     bool wants_text_ = false;
     bool needs_attention_ = false;

@@ -115,7 +115,7 @@ bool on_extend(node_parts& n, const pending& p, const resp::reply& r)
         case script_result::again:
             // Even if a majority has decided, the key of this node should live as long as the
             // others.
-            if (!asked.of->given_back && n.state.now() < asked.deadline) {
+            if (!asked.of->is_released && n.state.now() < asked.deadline) {
                 ask_again(n, p, asked.ttl);
                 return true;
             }
@@ -210,7 +210,7 @@ bool on_role(node_parts& n, const pending& p, const resp::reply& r)
                                                  : std::string(temporary));
         return false;
     }
-    const auto told = read_role(r, n.handshake.tells_role_by());
+    const auto told = read_role(r, n.handshake.role_reported_by());
     if (!told) {
         return on_nonsense(n, p);
     }

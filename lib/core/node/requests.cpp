@@ -139,7 +139,7 @@ script_result requests::take_script_reply(const pending& p, const resp::reply& r
     return has_room_or_is_idle() ? script_result::again : script_result::no_room;
 }
 
-void requests::let_go(const pending& p) noexcept
+void requests::drop_subject(const pending& p) noexcept
 {
     const command_traits& traits = traits_of(p.what);
     releases_ -= traits.is_for == command_traits::purpose::release ? 1U : 0U;

@@ -95,9 +95,9 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return fifo_.size(); }
     [[nodiscard]] const pending& oldest() const noexcept { return fifo_.front(); }
     [[nodiscard]] std::size_t unanswered_releases() const noexcept { return releases_; }
-    /// Removes the oldest command. The caller passes it to `let_go` in the end.
+    /// Removes the oldest command. The caller passes it to `drop_subject` in the end.
     pending take_oldest() noexcept { return fifo_.pop(); }
-    void let_go(const pending& p) noexcept;
+    void drop_subject(const pending& p) noexcept;
     /// A reply has come.
     void note_reply() noexcept { is_stalled_ = is_stalled_ && !has_caught_up(); }
 

@@ -166,7 +166,7 @@ void append_align(std::string& out, const wording& w, const pending& p)
 {
     const auto& s = w.shared.settings;
     const round& r = p.of_round();
-    resp::append(out, call_of(resp::raise_script, p.sent_as), keys_of(w, *r.of, counter_suffix),
+    resp::append(out, call_of(resp::align_script, p.sent_as), keys_of(w, *r.of, counter_suffix),
                  r.of->token.view(), r.target, r.partner->fencing->date_us(),
                  in_us(s.counter_slack), in_ms(s.counter_ttl), least_counter(w));
 }
@@ -235,7 +235,7 @@ void append_caching(std::string& out, const wording&, const pending&)
 
 void append_role(std::string& out, const wording& w, const pending&)
 {
-    append_role_query(out, w.greeting.tells_role_by());
+    append_role_query(out, w.greeting.role_reported_by());
 }
 
 void append_ping(std::string& out, const wording& w, const pending& p)

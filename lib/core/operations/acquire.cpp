@@ -1,5 +1,5 @@
 #include "core/contention/back_off.hpp"
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/operations/waits.hpp"
 #include "core/quorum/reason.hpp"
 #include "core/quorum/reports.hpp"
@@ -93,10 +93,10 @@ bool begin_attempt(operation_context& c, operation& op)
     l.asked = l.answered = l.counted = 0;
     l.granted.store(0, std::memory_order_relaxed);
     l.fencing_token = 0;
-    l.given_back = false;
+    l.is_released = false;
     l.holds = 1;
     l.is_hold_over = false;
-    l.is_had = l.is_counted = false;
+    l.is_granted = l.is_counted = false;
     if (op.renewal != nullptr) {
         op.renewal->since = c.shared.now;
     }
@@ -143,7 +143,7 @@ bool succeed(operation_context& c, operation& op, const round& r)
     }
     lease& l = *op.subject;
     l.set_valid_until(end);
-    l.is_had = true;
+    l.is_granted = true;
     c.contention.on_granted(op, r, end);
     if (op.label != nullptr) {
         c.leases.set_label(l, *op.label);
@@ -175,7 +175,7 @@ bool end_with(operation_context& c, operation& op, const round& r)
         c.finish(op, {});
         return true;
     }
-    c.leases.give_back(*op.subject);
+    c.leases.release(*op.subject);
     c.contention.on_not_granted(op, r, v);
     if (op.cancelled) {
         c.give_up(op);
@@ -201,7 +201,7 @@ bool end_with(operation_context& c, operation& op, const round& r)
 
 }  // namespace
 
-flow run_acquire(operation_context& c, operation& op)
+operation_coroutine run_acquire(operation_context& c, operation& op)
 {
     // The first attempt waits for the first connections. An attempt itself waits only a node
     // timeout for nodes that the client still connects to.
@@ -279,7 +279,7 @@ void start_acquire(operation_context& c, operation& op) noexcept
 
 bool acquire_again(operation_context& c, operation& op) noexcept
 {
-    c.leases.give_back(*op.subject);
+    c.leases.release(*op.subject);
     if (op.cancelled) {
         op.error = op.cancelled;
         clear_report(op);
@@ -291,7 +291,7 @@ bool acquire_again(operation_context& c, operation& op) noexcept
     }
     clear_report(op);
     try {
-        if (!op.subject->given_back) {
+        if (!op.subject->is_released) {
             // Further holds of the owner still use the lease.
             c.change_lease(op);
         }

@@ -1,4 +1,4 @@
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/operations/waits.hpp"
 #include "core/quorum/reports.hpp"
 
@@ -6,7 +6,7 @@ namespace redlock::core {
 
 /// Extends by resource and owner token. If that succeeds, the caller gets a lock. If not, nothing
 /// is released, because the keys may be another owner's.
-flow run_adopt(operation_context& c, operation& op)
+operation_coroutine run_adopt(operation_context& c, operation& op)
 {
     lease& l = *op.subject;
     const held_round r{c.shared, c.begin_round(op, round_kind::extend)};
@@ -17,7 +17,7 @@ flow run_adopt(operation_context& c, operation& op)
     }
     fill_report(op, *r, c.nodes, c.shared.now);
     const error_code ec = conclude_extend(c, l, *r);
-    l.is_had = !ec;
+    l.is_granted = !ec;
     co_return c.finish(op, ec);
 }
 

@@ -1,6 +1,6 @@
 #include "core/operations/context.hpp"
 
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/quorum/reports.hpp"
 
 #include <utility>

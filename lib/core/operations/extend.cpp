@@ -1,4 +1,4 @@
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/operations/waits.hpp"
 #include "core/quorum/reports.hpp"
 
@@ -6,10 +6,10 @@
 
 namespace redlock::core {
 
-flow run_extend(operation_context& c, operation& op)
+operation_coroutine run_extend(operation_context& c, operation& op)
 {
     lease& l = op.subject->root();
-    if (l.left) {
+    if (l.is_detached) {
         co_return c.finish(op, errc::not_held);
     }
     if (l.lost || l.valid_until() <= c.shared.now) {
@@ -24,7 +24,7 @@ flow run_extend(operation_context& c, operation& op)
         co_return c.give_up(op);
     }
     fill_report(op, *r, c.nodes, c.shared.now);
-    if (!l.given_back && !l.left && l.valid_until() <= c.shared.now) {
+    if (!l.is_released && !l.is_detached && l.valid_until() <= c.shared.now) {
         co_return c.finish(op, c.leases.lose(l));
     }
     co_return c.finish(op, conclude_extend(c, l, *r));
@@ -32,7 +32,7 @@ flow run_extend(operation_context& c, operation& op)
 
 error_code conclude_extend(operation_context& c, lease& l, const round& r)
 {
-    if (l.given_back || l.left) {
+    if (l.is_released || l.is_detached) {
         // A release was sent after this extend, or the lease was detached.
         return errc::not_held;
     }

@@ -1,4 +1,4 @@
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/operations/waits.hpp"
 #include "core/quorum/reports.hpp"
 
@@ -20,7 +20,7 @@ bool is_enough(const operation_context& c, const operation& op, instant end) noe
 
 }  // namespace
 
-flow run_hold(operation_context& c, operation& op)
+operation_coroutine run_hold(operation_context& c, operation& op)
 {
     lease& held = op.subject->root();
     error_code ec;
@@ -28,7 +28,7 @@ flow run_hold(operation_context& c, operation& op)
         ec = errc::no_fencing_token;
     }
     while (!ec) {
-        if (held.left || held.lost || held.valid_until() <= c.shared.now) {
+        if (held.is_detached || held.lost || held.valid_until() <= c.shared.now) {
             ec = c.leases.lose(held);
             break;
         }
@@ -43,7 +43,7 @@ flow run_hold(operation_context& c, operation& op)
                 break;
             }
             fill_report(op, *r, c.nodes, c.shared.now);
-            if (held.left || held.valid_until() <= c.shared.now) {
+            if (held.is_detached || held.valid_until() <= c.shared.now) {
                 continue;
             }
             ec = conclude_extend(c, held, *r);
@@ -65,7 +65,7 @@ flow run_hold(operation_context& c, operation& op)
         ec = c.shared.now >= op.deadline ? make_error_code(errc::timed_out) : error_code();
     }
     if (op.cancelled) {
-        c.leases.give_back(*op.subject);
+        c.leases.release(*op.subject);
         co_return c.give_up(op);
     }
     if (ec == errc::not_held) {
@@ -76,7 +76,7 @@ flow run_hold(operation_context& c, operation& op)
         ec = errc::expired;
     }
     if (ec) {
-        c.leases.give_back(*op.subject);
+        c.leases.release(*op.subject);
     }
     co_return c.finish(op, ec);
 }

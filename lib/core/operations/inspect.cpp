@@ -1,11 +1,11 @@
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/operations/waits.hpp"
 #include "core/quorum/inspection.hpp"
 #include "core/quorum/reports.hpp"
 
 namespace redlock::core {
 
-flow run_inspect(operation_context& c, operation& op)
+operation_coroutine run_inspect(operation_context& c, operation& op)
 {
     const held_round r{c.shared, c.begin_round(op, round_kind::inspect)};
     c.rounds.fan_out(*r);

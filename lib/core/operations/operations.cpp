@@ -1,6 +1,6 @@
 #include "core/operations/operations.hpp"
 
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/quorum/reports.hpp"
 
 #include <cerrno>
@@ -28,7 +28,7 @@ operation& operations::new_operation(operation::kind what, const resource_names&
     return op;
 }
 
-void operations::begin(operation& op, flow (*body)(operation_context&, operation&))
+void operations::begin(operation& op, operation_coroutine (*body)(operation_context&, operation&))
 {
     try {
         body(c_, op);
@@ -126,8 +126,8 @@ operation& operations::release(instant now, lease& l, report* r)
     c_.shared.now = now;
     operation& op = c_.scheduler.begin(operation::kind::release, r);
     op.subject = &l;
-    if (l.root().holds > 1 || l.root().left) {
-        op.released = l.root().left ? release_result::not_held : release_result::still_held;
+    if (l.root().holds > 1 || l.root().is_detached) {
+        op.released = l.root().is_detached ? release_result::not_held : release_result::still_held;
         static_cast<void>(c_.leases.end_hold(l));
         c_.finish(op, {});
         c_.run();
@@ -176,15 +176,15 @@ void operations::call_off(operation& op, error_code ec) noexcept
 void operations::drop(instant now, lease& l) noexcept
 {
     c_.shared.now = now;
-    if (!l.given_back) {
+    if (!l.is_released) {
         ++c_.shared.stats.dropped;
-        c_.leases.give_back(l);
+        c_.leases.release(l);
     }
     c_.shared.unref(l);
     c_.run();
 }
 
-void operations::let_go(instant now, lease& l) noexcept
+void operations::detach(instant now, lease& l) noexcept
 {
     c_.shared.now = now;
     c_.leases.detach(l);
@@ -209,7 +209,7 @@ bool operations::has_room_for(operation::kind what) const noexcept
            c_.settings.max_in_flight;
 }
 
-bool operations::is_had(const resource_names& names, const acquire_options& o) const
+bool operations::is_held_by_owner(const resource_names& names, const acquire_options& o) const
 {
     if (o.reentrant_owner == nullptr) {
         return false;
@@ -254,7 +254,7 @@ bool operations::settle_success(operation& op) noexcept
             return is_worth_having(op, l.valid_until(), c_.shared.now) || !acquire_again(c_, op);
         case operation::kind::adopt:
         case operation::kind::extend:
-            if (l.given_back || op.subject->given_back || l.left) {
+            if (l.is_released || op.subject->is_released || l.is_detached) {
                 op.error = errc::not_held;
             } else if (l.valid_until() <= c_.shared.now) {
                 op.error = c_.leases.lose(l);
@@ -275,7 +275,7 @@ operation& operations::wait_lost(instant now, lease& given)
     operation& op = c_.scheduler.begin(operation::kind::wait_lost, nullptr);
     ++given.references;
     op.subject = &given;
-    if (l.left || l.given_back || given.given_back) {
+    if (l.is_detached || l.is_released || given.is_released) {
         // The lease may have ended before this wait began.
         c_.finish(op, errc::not_held);
         return op;

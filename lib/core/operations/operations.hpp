@@ -9,7 +9,7 @@
 #include "core/lease.hpp"
 #include "core/operation.hpp"
 #include "core/operations/context.hpp"
-#include "core/operations/flow.hpp"
+#include "core/operations/operation_coroutine.hpp"
 #include "core/resource_names.hpp"
 
 #include <cstddef>
@@ -43,7 +43,7 @@ public:
     /// reference.
     void drop(base::instant now, lease& l) noexcept;
     /// Forgets a lease without a release. Takes over the caller's reference.
-    void let_go(base::instant now, lease& l) noexcept;
+    void detach(base::instant now, lease& l) noexcept;
 
     /// Takes an operation that has ended; the engine must complete it at once. The lease of a
     /// success may have ended since, as after a suspension of the process. Then the success becomes
@@ -60,7 +60,8 @@ public:
     /// Whether `config::max_in_flight` lets one more begin.
     [[nodiscard]] bool has_room_for(operation::kind what) const noexcept;
     /// Whether the reentrant owner of such an acquire holds the resources already.
-    [[nodiscard]] bool is_had(const resource_names& names, const acquire_options& o) const;
+    [[nodiscard]] bool is_held_by_owner(const resource_names& names,
+                                        const acquire_options& o) const;
     void recycle(operation& op) noexcept { c_.recycle(op); }
 
     // The core.
@@ -77,7 +78,7 @@ private:
     void call_off_all(Which which) noexcept;
     [[nodiscard]] operation& new_operation(operation::kind what, const resource_names& names,
                                            report* r);
-    void begin(operation& op, flow (*body)(operation_context&, operation&));
+    void begin(operation& op, operation_coroutine (*body)(operation_context&, operation&));
     void set_options(operation& op, const acquire_options& o);
     bool settle_success(operation& op) noexcept;
     void stop_waiting(operation& op, error_code why) noexcept;

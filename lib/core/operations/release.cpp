@@ -1,10 +1,10 @@
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/operations/waits.hpp"
 #include "core/quorum/reports.hpp"
 
 namespace redlock::core {
 
-flow run_release(operation_context& c, operation& op)
+operation_coroutine run_release(operation_context& c, operation& op)
 {
     lease& l = op.subject->root();
     c.leases.begin_release(*op.subject);

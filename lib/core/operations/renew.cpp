@@ -1,4 +1,4 @@
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/operations/waits.hpp"
 #include "core/quorum/reports.hpp"
 
@@ -51,7 +51,7 @@ void end_renewal(operation_context& c, operation& op) noexcept
     c.recycle(op);
 }
 
-flow run_renewal(operation_context& c, operation& op)
+operation_coroutine run_renewal(operation_context& c, operation& op)
 {
     {
         const held_round r{c.shared, c.begin_round(op, round_kind::extend)};

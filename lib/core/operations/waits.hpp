@@ -1,13 +1,13 @@
 #pragma once
 
 #include "core/operations/context.hpp"
-#include "core/operations/flow.hpp"
+#include "core/operations/operation_coroutine.hpp"
 
 #include <coroutine>
 
 namespace redlock::core {
 
-/// A flow's reference to a round. At the end of this object the round is closed, and resumes no
+/// A coroutine's reference to a round. At the end of this object the round is closed, and resumes no
 /// operation any more.
 class held_round {
 public:
@@ -33,17 +33,17 @@ private:
     round& r_;
 };
 
-// The awaitables of a flow. Each wait also ends when the operation is cancelled, so the flow checks
-// `op.cancelled` after it. They get the operation from the promise of the flow.
+// The awaitables of a coroutine. Each wait also ends when the operation is cancelled, so the coroutine checks
+// `op.cancelled` after it. They get the operation from the promise of the coroutine.
 
-using waiting_flow = std::coroutine_handle<flow::promise_type>;
+using waiting_coroutine = std::coroutine_handle<operation_coroutine::promise_type>;
 
 /// The deciding vote of a round, or its deadline.
 struct verdict_of {
     round& r;
 
     [[nodiscard]] bool await_ready() const noexcept { return r.closed; }
-    [[nodiscard]] bool await_suspend(waiting_flow h) const noexcept
+    [[nodiscard]] bool await_suspend(waiting_coroutine h) const noexcept
     {
         operation& op = h.promise().op;
         if (op.cancelled) {
@@ -61,7 +61,7 @@ struct sleep_until {
     base::instant when;
 
     [[nodiscard]] static bool await_ready() noexcept { return false; }
-    [[nodiscard]] bool await_suspend(waiting_flow h) const
+    [[nodiscard]] bool await_suspend(waiting_coroutine h) const
     {
         const auto& [c, op] = h.promise();
         if (when <= c.shared.now || op.cancelled) {
@@ -80,7 +80,7 @@ struct pause_until {
     base::instant when;
 
     [[nodiscard]] static bool await_ready() noexcept { return false; }
-    [[nodiscard]] bool await_suspend(waiting_flow h) const
+    [[nodiscard]] bool await_suspend(waiting_coroutine h) const
     {
         op.may_be_roused = true;
         return sleep_until{when}.await_suspend(h);
@@ -94,7 +94,7 @@ struct wait_for_turn {
     turn next;
 
     [[nodiscard]] static bool await_ready() noexcept { return false; }
-    [[nodiscard]] bool await_suspend(waiting_flow h) const
+    [[nodiscard]] bool await_suspend(waiting_coroutine h) const
     {
         switch (next.what) {
             case turn::kind::now: return false;
@@ -112,7 +112,7 @@ struct first_contact {
     base::instant when;
 
     [[nodiscard]] static bool await_ready() noexcept { return false; }
-    [[nodiscard]] bool await_suspend(waiting_flow h) const
+    [[nodiscard]] bool await_suspend(waiting_coroutine h) const
     {
         const auto& [c, op] = h.promise();
         if (!sleep_until{when}.await_suspend(h)) {

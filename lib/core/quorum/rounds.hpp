@@ -82,7 +82,8 @@ public:
                  std::string_view error) noexcept override;
     void on_keys_set(round& r) noexcept override;
     void on_counter(round& r, unsigned index, const counter_answer& answer) override;
-    void on_watched(const lease& l, unsigned index, unsigned held, told_ttl told) noexcept override
+    void on_watched(const lease& l, unsigned index, unsigned held,
+                    reported_ttl told) noexcept override
     {
         waiters_.on_watched(l, index, held, told);
     }

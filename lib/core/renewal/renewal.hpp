@@ -7,7 +7,7 @@
 #include "base/instant.hpp"
 #include "core/list.hpp"
 #include "core/operation.hpp"
-#include "core/wake_ups.hpp"
+#include "core/timer_heap.hpp"
 
 #include <cstdint>
 #include <memory>

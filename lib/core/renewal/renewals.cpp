@@ -93,7 +93,7 @@ void renewals::end(lease& l, error_code why) noexcept
     if (k == nullptr) {
         return;
     }
-    if (l.valid_until() <= shared_.now && !l.left) {
+    if (l.valid_until() <= shared_.now && !l.is_detached) {
         why = errc::lost;
     }
     watched_.remove(*k);

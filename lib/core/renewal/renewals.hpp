@@ -10,7 +10,7 @@
 #include "core/operation.hpp"
 #include "core/pool.hpp"
 #include "core/renewal/renewal.hpp"
-#include "core/wake_ups.hpp"
+#include "core/timer_heap.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -122,7 +122,7 @@ private:
     renewal_listener& listener_;
     pool<renewal> records_;
     /// By the instant at which their leases expire or need a renewal.
-    wake_ups watched_;
+    timer_heap watched_;
     renewal_queue turns_;
     renewal_reports news_;
     std::size_t under_way_ = 0;

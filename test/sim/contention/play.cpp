@@ -1,7 +1,7 @@
 #include "sim/contention/play.hpp"
 
 #include "base/settings.hpp"
-#include "core/coordinator.hpp"
+#include "core/client_core.hpp"
 #include "support/virtual/model_master.hpp"
 #include "support/virtual/random.hpp"
 #include "support/virtual/timeline.hpp"
@@ -73,7 +73,7 @@ struct contender {
 
     test::seeded_entropy random;
     test::virtual_date date{date_of_clients};
-    core::coordinator core;
+    core::client_core core;
     std::vector<link> links;
     instant timer = instant::max();
 };
@@ -290,8 +290,8 @@ void play::give_back(worker& w)
 
 void play::take_finished(unsigned client)
 {
-    core::coordinator& c = clients_[client]->core;
-    c.look_after(now());
+    core::client_core& c = clients_[client]->core;
+    c.check_leases(now());
     while (core::operation* op = c.operations().take_finished(now())) {
         worker& w = *static_cast<worker*>(op->user);
         if (op->what == core::operation::kind::release) {
@@ -433,7 +433,7 @@ void play::end()
     }
     for (worker& w : workers_) {
         if (w.held != nullptr) {
-            clients_[w.client]->core.operations().let_go(now(), *std::exchange(w.held, nullptr));
+            clients_[w.client]->core.operations().detach(now(), *std::exchange(w.held, nullptr));
         }
     }
 }

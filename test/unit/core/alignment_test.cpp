@@ -20,7 +20,7 @@ TEST_CASE("an alignment raises the counters of a quorum to one value", "[core][f
     REQUIRE_FALSE(c.done());
     CHECK(w.pending(1).empty());
     REQUIRE(w.peers[0]->asked.size() == 1);
-    CHECK(w.peers[0]->asked[0] == words{"EVALSHA", std::string(resp::raise_script.sha1), "2", "r",
+    CHECK(w.peers[0]->asked[0] == words{"EVALSHA", std::string(resp::align_script.sha1), "2", "r",
                                         counter, owner, std::to_string(w.base + 9),
                                         std::to_string(date_of(w.now)), "1000000", "86400000",
                                         std::to_string(core::least_seeded_counter)});

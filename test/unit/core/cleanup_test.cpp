@@ -218,7 +218,7 @@ TEST_CASE("a pending release of an adopted key outlasts the ttl of the adopt", "
     running_world w;
     core::lease& first = w.lock("r", {.ttl = 1h});
     const base::owner_token token = first.token;
-    w.core->operations().let_go(w.now, first);
+    w.core->operations().detach(w.now, first);
     call& adopted = w.adopt("r", token, 1s);
     REQUIRE(adopted.held != nullptr);
     w.lose(2);
@@ -524,7 +524,7 @@ TEST_CASE("bytes of an unfinished write count as buffered", "[core]")
 {
     config c;
     c.max_buffered_bytes = 1024 * 1024;
-    core::coordinator* core = nullptr;
+    core::client_core* core = nullptr;
     bench_world w{1, c};
     core = w.core.get();
     w.start();
@@ -557,7 +557,7 @@ TEST_CASE("a command that a node did not execute is sent again or becomes a pend
           "[core]")
 {
     running_world w{1, {.max_buffered_bytes = 1024 * 1024}};
-    core::coordinator& core = *w.core;
+    core::client_core& core = *w.core;
     const std::string name(60'000, 'x');
     std::vector<core::lease*> held;
     for (int i = 0; i < 40; ++i) {
@@ -597,7 +597,7 @@ TEST_CASE("a command that a node did not execute is sent again or becomes a pend
 TEST_CASE("a pending release goes out after all answers although a write is unfinished", "[core]")
 {
     running_world w{1, {.ping_interval = 0ms}};
-    core::coordinator& core = *w.core;
+    core::client_core& core = *w.core;
     w.settings.max_buffered_bytes = 50'000;  // less than one write may have
     call dummy;
     core::operation& begun =

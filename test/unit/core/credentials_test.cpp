@@ -38,7 +38,7 @@ struct one_node {
     seeded_entropy random{1};
     instant now = instant{} + 1000s;
     virtual_date date{now};
-    core::coordinator core{s, random, date};
+    core::client_core core{s, random, date};
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ struct counting_world : manual_world {
     {
         const words& asked = peers[node]->asked.back();
         REQUIRE(asked[0] == "EVALSHA");
-        REQUIRE(asked[1] == resp::raise_script.sha1);
+        REQUIRE(asked[1] == resp::align_script.sha1);
         return std::stoll(asked[6]) - base;
     }
 

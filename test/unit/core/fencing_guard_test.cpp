@@ -136,7 +136,7 @@ TEST_CASE("a counter from before the admission is no vote and is aligned", "[cor
     CHECK(w.core->snapshot().counter_alignments == 1);
     for (unsigned i = 0; i < 3; ++i) {
         const words& raised = w.peers[i]->log.back();
-        REQUIRE(raised.at(1) == resp::raise_script.sha1);
+        REQUIRE(raised.at(1) == resp::align_script.sha1);
         CHECK(raised.back() == std::to_string(w.since(i) - slack));
     }
 }

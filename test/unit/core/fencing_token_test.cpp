@@ -442,7 +442,7 @@ TEST_CASE("a client sends scripts that the nodes have forgotten as their text", 
         w.grant(1, 9);
         w.answer(0, "-NOSCRIPT No matching script.\r\n");
         REQUIRE(w.pending(0) == strings{"EVAL"});
-        CHECK(w.peers[0]->asked[0][1] == resp::raise_script.text);
+        CHECK(w.peers[0]->asked[0][1] == resp::align_script.text);
         CHECK(w.peers[0]->asked[0][6] == std::to_string(w.base + 9));
         w.counted(0, 9);
         CHECK(token_of(c) == static_cast<std::uint64_t>(w.base + 9));

@@ -24,7 +24,7 @@ class refused_client {
 public:
     refused_client() : w_(1, config_of())
     {
-        w_.core = std::make_unique<core::coordinator>(w_.settings, draws_, w_.date);
+        w_.core = std::make_unique<core::client_core>(w_.settings, draws_, w_.date);
         w_.start();
         w_.peers[0]->master.put("r", {.value = "a stranger's", .end = {}});
     }

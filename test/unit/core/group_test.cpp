@@ -242,7 +242,7 @@ TEST_CASE("one script aligns differing counters while the lease has its keys",
     granted(1, 9);
     REQUIRE(w.peers[0]->asked.size() == 1);
     const words raise = w.peers[0]->asked[0];
-    CHECK(raise[1] == resp::raise_script.sha1);
+    CHECK(raise[1] == resp::align_script.sha1);
     CHECK(words(raise.begin() + 2, raise.begin() + 9) ==
           words{"4", "r", "s", "r:fencing", "s:fencing", owner, std::to_string(w.base + 9)});
     w.answer(0, number(w.base + 9));

@@ -182,7 +182,7 @@ TEST_CASE("waiters of one client for the same resources get them one after anoth
         std::size_t now = 0;
         for (call* c : all) {
             now += c->held != nullptr;
-            if (c->held != nullptr && !c->held->given_back) {
+            if (c->held != nullptr && !c->held->is_released) {
                 w.drop(*c->held);
             }
         }

@@ -223,7 +223,7 @@ TEST_CASE("a lost connection wipes a password that was not yet written", "[core]
     seeded_entropy random{1};
     const instant now = instant{} + 1000s;
     virtual_date date{now};
-    core::coordinator core(s, random, date);
+    core::client_core core(s, random, date);
     core.network().start(now);
     core.network().on_connected(now, 0);
     const std::string& out = core.network().take_output(0);
@@ -652,7 +652,7 @@ TEST_CASE("a client treats a connection that echoes its own bytes as one to no n
     seeded_entropy random{1};
     const instant now = instant{} + 1000s;
     virtual_date date{now};
-    core::coordinator core(s, random, date);
+    core::client_core core(s, random, date);
     core.network().start(now);
     core.network().on_connected(now, 0);
     for (unsigned i = 0; i < 10 && core.network().has_output(0); ++i) {

@@ -53,7 +53,7 @@ bench_world::bench_world(unsigned nodes, redlock::config c, std::uint32_t seed)
         peers.back()->master.run_id[0] = "0123456789abcdef"[i % 16];
         peers.back()->master.run_id[1] = "0123456789abcdef"[i / 16];
     }
-    core = std::make_unique<core::coordinator>(settings, entropy, date);
+    core = std::make_unique<core::client_core>(settings, entropy, date);
 }
 
 bench_world::~bench_world() = default;
@@ -187,7 +187,7 @@ core::lease& bench_world::lock(std::string_view resource, const acquire_options&
 bool bench_world::take_finished()
 {
     bool any = false;
-    inside([&] { core->look_after(now); });
+    inside([&] { core->check_leases(now); });
     for (core::renewal_news told; core->take_news(told);) {
         news.push_back(told.outcome);
         failures.push_back(std::move(told.report));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/coordinator.hpp"
+#include "core/client_core.hpp"
 #include "support/virtual/model_master.hpp"
 #include "support/virtual/random.hpp"
 
@@ -107,7 +107,7 @@ struct peer {
 };
 
 /**
- * A coordinator with its environment: time, connections, nodes and callers. Each step runs
+ * A core with its environment: time, connections, nodes and callers. Each step runs
  * everything that can happen at the present instant.
  */
 class bench_world {
@@ -190,7 +190,7 @@ public:
     instant now{instant{} + 1000s};
     virtual_date date{now};
     std::vector<std::unique_ptr<peer>> peers;
-    std::unique_ptr<core::coordinator> core;
+    std::unique_ptr<core::client_core> core;
     std::vector<std::string> debug_lines;
     /// Without the lines for debugging.
     std::vector<std::string> log_lines;

@@ -603,7 +603,7 @@ TEST_CASE("stop ends operations while nodes are away or connecting or have pendi
     CHECK(w.core->next_deadline() == instant::max());
 }
 
-TEST_CASE("a coordinator can be destroyed at any moment", "[core]")
+TEST_CASE("a core can be destroyed at any moment", "[core]")
 {
     manual_world w;
     core::lease* held = nullptr;

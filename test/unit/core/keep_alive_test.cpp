@@ -328,7 +328,7 @@ TEST_CASE("p32: a suspended program first hears of the loss", "[core][keep_alive
     w.core->network().on_bytes(w.now, 0, "*2\r\n_\r\n:-2\r\n");
     w.core->network().on_bytes(w.now, 1, "*2\r\n_\r\n:-2\r\n");
     REQUIRE(w.core->operations().finished() == 1);
-    w.core->look_after(w.now);
+    w.core->check_leases(w.now);
     core::operation* const first = w.core->operations().take_finished(w.now);
     REQUIRE(first != nullptr);
     CHECK(first->what == core::operation::kind::wait_lost);
@@ -424,7 +424,7 @@ TEST_CASE("a wait for a loss ends at every other end too", "[core][keep_alive]")
     }
     SECTION("when the lock is detached")
     {
-        w.core->operations().let_go(w.now, l);
+        w.core->operations().detach(w.now, l);
         w.settle();
         CHECK(wait.error == errc::not_held);
     }
@@ -433,13 +433,13 @@ TEST_CASE("a wait for a loss ends at every other end too", "[core][keep_alive]")
         w.core->close(w.now);
         w.settle();
         CHECK(wait.error == errc::closed);
-        w.core->operations().let_go(w.now, l);
+        w.core->operations().detach(w.now, l);
     }
     SECTION("when the client is stopped")
     {
         w.stop();
         CHECK(wait.error == errc::closed);
-        w.core->operations().let_go(w.now, l);
+        w.core->operations().detach(w.now, l);
     }
     SECTION("when the wait is cancelled")
     {
@@ -644,7 +644,7 @@ TEST_CASE("a closed client renews nothing", "[core][keep_alive]")
     w.advance(10s);
     CHECK(w.core->snapshot().renewed == 0);
     CHECK(w.keys() == 0);
-    w.core->operations().let_go(w.now, l);
+    w.core->operations().detach(w.now, l);
 }
 
 TEST_CASE("a kept-alive lock without memory survives or is lost and leaves nothing",

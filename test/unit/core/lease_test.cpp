@@ -534,7 +534,7 @@ TEST_CASE("a client adopts a lock by its owner token", "[core]")
     running_world w;
     core::lease& l = w.lock("r", {.ttl = 2s});
     const base::owner_token token = l.token;
-    w.core->operations().let_go(w.now, l);
+    w.core->operations().detach(w.now, l);
     CHECK(w.is_idle());
     call& c = w.adopt("r", token, 5s);
     REQUIRE(c.held != nullptr);

@@ -1,4 +1,4 @@
-#include "core/coordinator.hpp"
+#include "core/client_core.hpp"
 
 #include "harness.hpp"
 #include "support/allocation_count.hpp"
@@ -24,17 +24,17 @@ config without_health_checks()
     return c;
 }
 
-config without_wake_ups()
+config without_notifications()
 {
     config c = without_health_checks();
     c.release_notifications = false;
     return c;
 }
 
-/// Three ready nodes whose input is thrown away, so that only the coordinator allocates.
+/// Three ready nodes whose input is thrown away, so that only the core allocates.
 struct bare_world {
     bench_world dressed;
-    core::coordinator& c = *dressed.core;
+    core::client_core& c = *dressed.core;
     instant now;
     /// By node: its reply after a grant.
     std::array<std::string, 3> proofs;
@@ -313,7 +313,7 @@ TEST_CASE("an acquire that tries again allocates nothing", "[core]")
 {
     enum class kind { by_chance, woken, late };
     const kind what = GENERATE(kind::by_chance, kind::woken, kind::late);
-    bare_world w{what == kind::by_chance ? without_wake_ups() : without_health_checks()};
+    bare_world w{what == kind::by_chance ? without_notifications() : without_health_checks()};
     if (what == kind::late) {
         REQUIRE(w.woken_cycle("r"));
     }

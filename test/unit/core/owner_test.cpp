@@ -249,7 +249,7 @@ TEST_CASE("a detached lock loses all its further holds", "[core][owner]")
     core::lease& first = w.mine("r");
     core::lease& second = w.mine("r");
     call& lost = w.wait_lost(second);
-    w.core->operations().let_go(w.now, first);
+    w.core->operations().detach(w.now, first);
     w.settle();
     CHECK(lost.error == errc::not_held);
     CHECK(second.root().valid_until() <= w.now);
@@ -503,7 +503,7 @@ TEST_CASE("a further hold whose lock ends before its handler runs is lost", "[co
     op.user = nullptr;
     // The program is suspended between the decision and the handler.
     w.now += 3s;
-    w.core->look_after(w.now);
+    w.core->check_leases(w.now);
     core::operation* told = w.core->operations().take_finished(w.now);
     REQUIRE(told == &op);
     CHECK(told->error == errc::lost);

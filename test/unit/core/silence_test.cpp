@@ -261,7 +261,7 @@ TEST_CASE("an extend of an adopted lock shows no missed notification", "[core][w
     w.advance(8 * round_trip);
     REQUIRE(first.held != nullptr);
     const base::owner_token token = first.held->token;
-    w.core->operations().let_go(w.now, *first.held);
+    w.core->operations().detach(w.now, *first.held);
     call& adopted = w.adopt("r", token, 3s);
     w.advance(2 * round_trip);
     REQUIRE(adopted.held != nullptr);

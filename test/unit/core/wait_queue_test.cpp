@@ -328,7 +328,7 @@ TEST_CASE("the first waiter asks when the holder of its client loses the lock", 
     }
     SECTION("the lock is detached")
     {
-        w.core->operations().let_go(w.now, held);
+        w.core->operations().detach(w.now, held);
         w.settle();
         CHECK(w.core->snapshot().attempts == 2);
         w.advance(3s);
@@ -803,7 +803,7 @@ TEST_CASE("a waiter with a reentrant owner gets the lock as soon as its owner ha
         call& waits = w.waiting("r", mine);
         call& group = w.acquire(std::vector<std::string>{"q", "r"}, mine);
         call& stranger = w.waiting("r");
-        w.core->operations().let_go(w.now, held);
+        w.core->operations().detach(w.now, held);
         w.flush_keys();
         while (!group.done() && !waits.done()) {
             w.advance(1ms);

@@ -1,4 +1,4 @@
-#include "engine/world.hpp"
+#include "engine/environment.hpp"
 #include "support/allocation_count.hpp"
 #include "support/run.hpp"
 
@@ -45,7 +45,7 @@ struct busy_alarm {
     boost::asio::io_context io{1};
     std::shared_ptr<counted> whom = std::make_shared<counted>();
     std::unique_ptr<engine::alarm> alarm =
-        engine::make_system_world()->make_alarm(io.get_executor());
+        engine::make_system_environment()->make_alarm(io.get_executor());
 };
 
 }  // namespace

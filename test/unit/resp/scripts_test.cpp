@@ -14,7 +14,7 @@ namespace resp = redlock::resp;
 
 constexpr std::array all_scripts{
     resp::release_script,     resp::extend_script,     resp::inspect_script,
-    resp::count_script,       resp::raise_script,      resp::take_script,
+    resp::count_script,       resp::align_script,      resp::take_script,
     resp::release_all_script, resp::extend_all_script, resp::label_script};
 
 std::string sha1_hex(std::string_view text)

@@ -68,7 +68,7 @@ struct node_reports final : core::round_events {
                     const core::counter_answer& /*answer*/) override
     {}
     void on_watched(const core::lease& /*l*/, unsigned /*node*/, unsigned /*held*/,
-                    core::told_ttl /*told*/) noexcept override
+                    core::reported_ttl /*told*/) noexcept override
     {}
     void on_notification(unsigned node, core::notification what,
                          std::string_view resource) noexcept override
@@ -109,7 +109,7 @@ struct ready_node {
     core::pending answer()
     {
         const core::pending p = requests.take_oldest();
-        requests.let_go(p);
+        requests.drop_subject(p);
         return p;
     }
 

@@ -1,4 +1,4 @@
-#include "engine/world.hpp"
+#include "engine/environment.hpp"
 
 #include <redlock/clock.hpp>
 
@@ -92,7 +92,7 @@ public:
     }
 };
 
-class system_world final : public world {
+class system_environment final : public environment {
 public:
     base::instant now() noexcept override
     {
@@ -125,20 +125,21 @@ private:
 
 }  // namespace
 
-std::shared_ptr<world> make_system_world()
+std::shared_ptr<environment> make_system_environment()
 {
-    return std::make_shared<system_world>();
+    return std::make_shared<system_environment>();
 }
 
-boost::asio::execution_context::id world_service::id;
+boost::asio::execution_context::id environment_service::id;
 
-world_service::world_service(boost::asio::execution_context& context)
-    : world_service(context, make_system_world())
+environment_service::environment_service(boost::asio::execution_context& context)
+    : environment_service(context, make_system_environment())
 {}
 
-world_service::world_service(boost::asio::execution_context& context, std::shared_ptr<world> w)
+environment_service::environment_service(boost::asio::execution_context& context,
+                                         std::shared_ptr<environment> w)
     : service(context),
-      world_(std::move(w))
+      environment_(std::move(w))
 {}
 
 }  // namespace redlock::engine

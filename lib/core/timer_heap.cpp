@@ -1,18 +1,18 @@
-#include "core/wake_ups.hpp"
+#include "core/timer_heap.hpp"
 
 #include <algorithm>
 #include <cassert>
 
 namespace redlock::core {
 
-void wake_ups::reserve(std::size_t count)
+void timer_heap::reserve(std::size_t count)
 {
     if (count > heap_.capacity()) {
         heap_.reserve(std::max(count, heap_.capacity() * 2));
     }
 }
 
-void wake_ups::set(sleeper& s, base::instant when)
+void timer_heap::set(sleeper& s, base::instant when)
 {
     if (s.heap_place == sleeper::no_wake_up) {
         heap_.push_back(&s);
@@ -24,7 +24,7 @@ void wake_ups::set(sleeper& s, base::instant when)
     sift_down(s.heap_place);
 }
 
-void wake_ups::remove(sleeper& s) noexcept
+void timer_heap::remove(sleeper& s) noexcept
 {
     const std::size_t at = s.heap_place;
     if (at == sleeper::no_wake_up) {
@@ -42,13 +42,13 @@ void wake_ups::remove(sleeper& s) noexcept
     sift_down(last->heap_place);
 }
 
-void wake_ups::place(sleeper& s, std::size_t at) noexcept
+void timer_heap::place(sleeper& s, std::size_t at) noexcept
 {
     heap_[at] = &s;
     s.heap_place = at;
 }
 
-void wake_ups::sift_up(std::size_t at) noexcept
+void timer_heap::sift_up(std::size_t at) noexcept
 {
     sleeper& s = *heap_[at];
     while (at > 0) {
@@ -62,7 +62,7 @@ void wake_ups::sift_up(std::size_t at) noexcept
     place(s, at);
 }
 
-void wake_ups::sift_down(std::size_t at) noexcept
+void timer_heap::sift_down(std::size_t at) noexcept
 {
     sleeper& s = *heap_[at];
     for (;;) {

@@ -1,4 +1,4 @@
-#include "core/coordinator.hpp"
+#include "core/client_core.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -9,7 +9,7 @@ namespace redlock::core {
 
 using base::instant;
 
-coordinator::coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date)
+client_core::client_core(const base::settings& s, base::entropy& random, base::wall_clock& date)
     : settings_(s),
       shared_(s, random, *this),
       availability_(shared_, nodes_),
@@ -30,7 +30,7 @@ coordinator::coordinator(const base::settings& s, base::entropy& random, base::w
     }
 }
 
-coordinator::~coordinator()
+client_core::~client_core()
 {
     // Coroutines that still wait are not resumed. Their callers are gone, or their operations are
     // complete.
@@ -42,14 +42,14 @@ coordinator::~coordinator()
     assert(context_.frames.in_use() == 0);
 }
 
-void coordinator::look_after(instant now) noexcept
+void client_core::check_leases(instant now) noexcept
 {
     shared_.now = now;
     renewals_.on_time();
     context_.run();
 }
 
-void coordinator::on_time(instant now) noexcept
+void client_core::on_time(instant now) noexcept
 {
     shared_.now = now;
     renewals_.on_time();
@@ -66,14 +66,14 @@ void coordinator::on_time(instant now) noexcept
     context_.run();
 }
 
-void coordinator::close(instant now) noexcept
+void client_core::close(instant now) noexcept
 {
     shared_.now = now;
     renewals_.end_all(errc::closed);
     operations_.close();
 }
 
-void coordinator::stop(instant now) noexcept
+void client_core::stop(instant now) noexcept
 {
     shared_.now = now;
     network_.stop();
@@ -84,7 +84,7 @@ void coordinator::stop(instant now) noexcept
     operations_.stop();
 }
 
-instant coordinator::next_deadline() const noexcept
+instant client_core::next_deadline() const noexcept
 {
     return std::min({rounds_.next_deadline(), scheduler_.next_wake_up(), renewals_.next(),
                      network_.next_wake_up()});
@@ -92,7 +92,7 @@ instant coordinator::next_deadline() const noexcept
 
 // Reports of nodes.
 
-void coordinator::on_connection(unsigned index, connection_event what)
+void client_core::on_connection(unsigned index, connection_event what)
 {
     switch (what) {
         case connection_event::ready:
@@ -108,14 +108,14 @@ void coordinator::on_connection(unsigned index, connection_event what)
     }
 }
 
-void coordinator::on_contact() noexcept
+void client_core::on_contact() noexcept
 {
     if (!availability_.is_settling()) {
         scheduler_.resume_newcomers();
     }
 }
 
-void coordinator::on_end(operation& wait, error_code why) noexcept
+void client_core::on_end(operation& wait, error_code why) noexcept
 {
     wait.error = why;
     if (why == errc::lost) {
@@ -125,7 +125,7 @@ void coordinator::on_end(operation& wait, error_code why) noexcept
     }
 }
 
-stats coordinator::snapshot() const noexcept
+stats client_core::snapshot() const noexcept
 {
     redlock::stats s = shared_.stats;
     s.in_flight = operations_.size();

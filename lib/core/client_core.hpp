@@ -15,7 +15,7 @@
 #include "core/node/node.hpp"
 #include "core/operation.hpp"
 #include "core/operations/context.hpp"
-#include "core/operations/flows.hpp"
+#include "core/operations/coroutines.hpp"
 #include "core/operations/operations.hpp"
 #include "core/quorum/availability.hpp"
 #include "core/quorum/rounds.hpp"
@@ -40,13 +40,13 @@ namespace redlock::core {
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.
  */
-class coordinator final : private round_listener, private renewal_listener, private record_owner {
+class client_core final : private round_listener, private renewal_listener, private record_owner {
 public:
-    /// All arguments must outlive the coordinator.
-    coordinator(const base::settings& s, base::entropy& random, base::wall_clock& date);
-    coordinator(const coordinator&) = delete;
-    coordinator& operator=(const coordinator&) = delete;
-    ~coordinator();
+    /// All arguments must outlive this object.
+    client_core(const base::settings& s, base::entropy& random, base::wall_clock& date);
+    client_core(const client_core&) = delete;
+    client_core& operator=(const client_core&) = delete;
+    ~client_core();
 
     [[nodiscard]] core::operations& operations() noexcept { return operations_; }
     [[nodiscard]] const core::operations& operations() const noexcept { return operations_; }
@@ -58,7 +58,7 @@ public:
     void on_time(base::instant now) noexcept;
     /// Ends leases whose validity is over, and begins the renewals that are due. The engine calls
     /// this before it completes other operations, so a loss is reported first.
-    void look_after(base::instant now) noexcept;
+    void check_leases(base::instant now) noexcept;
     /// Takes the oldest outcome of a renewal. False: there is none.
     [[nodiscard]] bool take_news(renewal_news& told) noexcept { return renewals_.take_news(told); }
     void forget(const renewal_news& told) noexcept { renewals_.forget(told); }
@@ -71,8 +71,8 @@ public:
 
     [[nodiscard]] base::instant next_deadline() const noexcept;
     /// Whether a caller waits for the end of a lease, or a lease is kept alive. Then the engine
-    /// calls `look_after`.
-    [[nodiscard]] bool looks_after_leases() const noexcept { return !renewals_.empty(); }
+    /// calls `check_leases`.
+    [[nodiscard]] bool has_leases_to_check() const noexcept { return !renewals_.empty(); }
     [[nodiscard]] const contention& waiters() const noexcept { return contention_; }
     /// The number of records of every kind. It is zero if there are no locks, operations and
     /// pending releases.

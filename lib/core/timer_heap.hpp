@@ -17,7 +17,7 @@ struct sleeper {
 };
 
 /// The sleepers by their instants: a binary heap from which any sleeper can be removed.
-class wake_ups {
+class timer_heap {
 public:
     [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
     [[nodiscard]] base::instant next() const noexcept { return heap_.front()->wake_up; }

@@ -1,4 +1,4 @@
-#include "core/renewal/holdings.hpp"
+#include "core/renewal/reentrant_holds.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -23,7 +23,7 @@ std::size_t key_of(const char* owner, std::string_view resource) noexcept
 
 }  // namespace
 
-void holdings::add(const owner_identity& who, lease& l)
+void reentrant_holds::add(const owner_identity& who, lease& l)
 {
     l.held_by = who.get();
     for (const std::string& name : l.resources()) {
@@ -31,7 +31,7 @@ void holdings::add(const owner_identity& who, lease& l)
     }
 }
 
-void holdings::remove(lease& l) noexcept
+void reentrant_holds::remove(lease& l) noexcept
 {
     const char* const owner = std::exchange(l.held_by, nullptr);
     if (owner == nullptr) {
@@ -47,8 +47,8 @@ void holdings::remove(lease& l) noexcept
     }
 }
 
-lease* holdings::find(const owner_identity& who, std::span<const std::string> resources,
-                      base::instant now) const
+lease* reentrant_holds::find(const owner_identity& who, std::span<const std::string> resources,
+                             base::instant now) const
 {
     lease* found = nullptr;
     const auto [first, last] = all_.equal_range(key_of(who.get(), resources.front()));
@@ -62,8 +62,8 @@ lease* holdings::find(const owner_identity& who, std::span<const std::string> re
     return found;
 }
 
-bool holdings::has_one_of(const owner_identity& who, std::span<const std::string> resources,
-                          base::instant now) const
+bool reentrant_holds::has_one_of(const owner_identity& who, std::span<const std::string> resources,
+                                 base::instant now) const
 {
     return std::any_of(resources.begin(), resources.end(), [&](const std::string& name) {
         const auto [first, last] = all_.equal_range(key_of(who.get(), name));

@@ -49,7 +49,7 @@ void renewals::end_hold(lease& hold) noexcept
     }
     const lease& root = hold.root();
     const error_code why =
-        root.valid_until() <= shared_.now && !root.left ? errc::lost : errc::not_held;
+        root.valid_until() <= shared_.now && !root.is_detached ? errc::lost : errc::not_held;
     for (operation* op = k->waiters.empty() ? nullptr : &k->waiters.front(); op != nullptr;) {
         operation* const next = k->waiters.after(*op);
         if (op->subject == &hold) {

@@ -15,7 +15,7 @@ namespace redlock::core {
 using owner_identity = std::shared_ptr<const char>;
 
 /// The leases of reentrant owners, which may get further holds of them.
-class holdings {
+class reentrant_holds {
 public:
     /// If this throws, the caller must still remove the lease.
     /// @throws std::bad_alloc

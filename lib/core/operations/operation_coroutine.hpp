@@ -12,16 +12,16 @@ struct operation;
 
 /**
  * The coroutine of one operation. It runs at once until its first wait, is resumed by
- * `coordinator::run`, and destroys itself at its end. Its frame comes from the pool of the context.
+ * `client_core::run`, and destroys itself at its end. Its frame comes from the pool of the context.
  */
-struct flow {
+struct operation_coroutine {
     struct promise_type {
         promise_type(operation_context& c, operation& o) noexcept : context(c), op(o) {}
 
         static void* operator new(std::size_t size, operation_context& c, operation&);
         static void operator delete(void* frame, std::size_t size) noexcept;
 
-        [[nodiscard]] flow get_return_object() const noexcept { return {}; }
+        [[nodiscard]] operation_coroutine get_return_object() const noexcept { return {}; }
         [[nodiscard]] std::suspend_never initial_suspend() const noexcept { return {}; }
         [[nodiscard]] std::suspend_never final_suspend() const noexcept { return {}; }
         void return_void() const noexcept {}

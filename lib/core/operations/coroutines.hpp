@@ -6,7 +6,7 @@
 #include "core/lease.hpp"
 #include "core/operation.hpp"
 #include "core/operations/context.hpp"
-#include "core/operations/flow.hpp"
+#include "core/operations/operation_coroutine.hpp"
 #include "core/renewal/renewal.hpp"
 #include "core/round.hpp"
 
@@ -15,13 +15,13 @@ namespace redlock::core {
 // The coroutines of operations, one file each. Each ends with `operation_context::finish`, except
 // an acquire that goes on as `run_hold`. Each may throw `std::bad_alloc` when it begins.
 
-flow run_acquire(operation_context& c, operation& op);
-flow run_adopt(operation_context& c, operation& op);
-flow run_extend(operation_context& c, operation& op);
+operation_coroutine run_acquire(operation_context& c, operation& op);
+operation_coroutine run_adopt(operation_context& c, operation& op);
+operation_coroutine run_extend(operation_context& c, operation& op);
 /// A further hold of a lease that the owner of the acquire holds: `op.subject` is within it.
-flow run_hold(operation_context& c, operation& op);
-flow run_inspect(operation_context& c, operation& op);
-flow run_release(operation_context& c, operation& op);
+operation_coroutine run_hold(operation_context& c, operation& op);
+operation_coroutine run_inspect(operation_context& c, operation& op);
+operation_coroutine run_release(operation_context& c, operation& op);
 
 /// Begins an acquire that has waited in the queue without a coroutine.
 void start_acquire(operation_context& c, operation& op) noexcept;

@@ -36,21 +36,21 @@ public:
     virtual void set(base::nanos after, std::shared_ptr<alarm_events> whom) = 0;
     virtual void cancel() noexcept = 0;
     /// The time until the alarm fires, by the alarm's own clock. Not above zero if it is due. That
-    /// clock pauses while the machine is suspended; `world::now` doesn't.
+    /// clock pauses while the machine is suspended; `environment::now` doesn't.
     [[nodiscard]] virtual base::nanos left() const noexcept = 0;
 };
 
 /// Everything that a client uses apart from its executor: time, randomness, connections.
-class world {
+class environment {
 public:
-    world() = default;
-    world(const world&) = delete;
-    world& operator=(const world&) = delete;
-    virtual ~world() = default;
+    environment() = default;
+    environment(const environment&) = delete;
+    environment& operator=(const environment&) = delete;
+    virtual ~environment() = default;
 
     /// The current time. Never goes backwards.
     [[nodiscard]] virtual base::instant now() noexcept = 0;
-    /// The source of randomness. It lives as long as the world.
+    /// The source of randomness. It lives as long as the environment.
     [[nodiscard]] virtual base::entropy& entropy() noexcept = 0;
     [[nodiscard]] virtual base::wall_clock& wall_clock() noexcept = 0;
     [[nodiscard]] virtual std::unique_ptr<alarm> make_alarm(
@@ -60,27 +60,27 @@ public:
         const link_setup& setup, const std::shared_ptr<tls_context>& tls) = 0;
 };
 
-/// The world of the operating system.
-[[nodiscard]] std::shared_ptr<world> make_system_world();
+/// The environment of the operating system.
+[[nodiscard]] std::shared_ptr<environment> make_system_environment();
 
 /**
- * The world that the clients of an execution context use. It is the system's world, unless the
+ * The environment that the clients of an execution context use. It is the system's environment, unless the
  * context was given another one before its first client, as a simulation does.
  */
-class world_service : public boost::asio::execution_context::service {
+class environment_service : public boost::asio::execution_context::service {
 public:
-    using key_type = world_service;
+    using key_type = environment_service;
     static boost::asio::execution_context::id id;
 
-    explicit world_service(boost::asio::execution_context& context);
-    world_service(boost::asio::execution_context& context, std::shared_ptr<world> w);
+    explicit environment_service(boost::asio::execution_context& context);
+    environment_service(boost::asio::execution_context& context, std::shared_ptr<environment> w);
 
-    [[nodiscard]] const std::shared_ptr<world>& get() const noexcept { return world_; }
+    [[nodiscard]] const std::shared_ptr<environment>& get() const noexcept { return environment_; }
 
 private:
     void shutdown() override {}
 
-    std::shared_ptr<world> world_;
+    std::shared_ptr<environment> environment_;
 };
 
 }  // namespace redlock::engine

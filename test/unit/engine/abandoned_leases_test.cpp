@@ -1,4 +1,4 @@
-#include "engine/left_leases.hpp"
+#include "engine/abandoned_leases.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -9,10 +9,10 @@
 
 using namespace redlock;
 
-TEST_CASE("a client takes each abandoned lease exactly once", "[engine][left_leases]")
+TEST_CASE("a client takes each abandoned lease exactly once", "[engine][abandoned_leases]")
 {
     std::array<core::lease, 5> some;
-    engine::left_leases left;
+    engine::abandoned_leases left;
     std::vector<core::lease*> taken;
     const auto take = [&](core::lease& l) {
         l.left_before = nullptr;  // as its record may serve another lease by now
@@ -32,11 +32,11 @@ TEST_CASE("a client takes each abandoned lease exactly once", "[engine][left_lea
     CHECK(taken == std::vector{&some[2]});
 }
 
-TEST_CASE("threads may abandon leases at the same time", "[engine][left_leases]")
+TEST_CASE("threads may abandon leases at the same time", "[engine][abandoned_leases]")
 {
     constexpr std::size_t each = 1000;
     std::vector<core::lease> some(2 * each);
-    engine::left_leases left;
+    engine::abandoned_leases left;
     std::size_t taken = 0;
     const auto leave = [&](std::size_t first) {
         for (std::size_t i = first; i < first + each; ++i) {

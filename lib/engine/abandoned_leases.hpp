@@ -8,7 +8,7 @@ namespace redlock::engine {
 
 /// Abandoned leases that a thread couldn't post to the strand for lack of memory. Adding a lease
 /// needs no memory.
-class left_leases {
+class abandoned_leases {
 public:
     /// Adds a lease. From here on the strand may do anything with it.
     void push(core::lease& l) noexcept
