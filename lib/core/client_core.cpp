@@ -133,7 +133,7 @@ stats client_core::snapshot() const noexcept
     s.leases = leases_.size();
     for (const auto& n : nodes_) {
         s.nodes_ready += n->is_ready() ? 1u : 0u;
-        s.nodes_connecting += !shared_.stopped && n->connection().is_untried() ? 1u : 0u;
+        s.nodes_connecting += !shared_.stopped && n->is_untried() ? 1u : 0u;
         s.nodes_quarantined += n->is_quarantined() ? 1u : 0u;
         s.unanswered += n->unanswered();
         s.pending_releases += n->pending_releases();

@@ -64,7 +64,7 @@ public:
 [[nodiscard]] std::shared_ptr<environment> make_system_environment();
 
 /**
- * The environment that the clients of an execution context use. It is the system's environment, unless the
+ * The environment that the clients of an execution context use. It is the system's, unless the
  * context was given another one before its first client, as a simulation does.
  */
 class environment_service : public boost::asio::execution_context::service {

@@ -61,7 +61,7 @@ bool connection::on_credentials(const base::login& given)
     if (n_.state.connection != connection_state::connecting || !awaits_credentials_) {
         return false;
     }
-    n_.handshake.log_in_with(given);
+    n_.handshake.login().use(given);
     awaits_credentials_ = false;
     n_.state.wake_up = n_.state.now() + n_.state.shared.settings.connect_timeout;
     return true;
@@ -342,7 +342,7 @@ void connection::forget(std::string_view reason, log_level level, ended_by whom)
     n_.admission.on_disconnected();
     n_.state.trouble.on_ended(reason, level);
     n_.requests.out().wipe();
-    n_.handshake.forget_login();
+    n_.handshake.login().forget();
     // The loss may decide rounds and add pending releases, but sends nothing to this node.
     while (!n_.requests.empty()) {
         const pending p = n_.requests.take_oldest();

@@ -111,7 +111,7 @@ unsigned handshake::start(std::string& out, bool says_hello)
     if (!says_hello) {
         return greet_without_hello(out) + ask_the_rest(out);
     }
-    resp::append_hello(out, user(), password(), settings_->client_name);
+    resp::append_hello(out, login_.user(), login_.password(), settings_->client_name);
     expect(step::hello);
     return 1;
 }
@@ -119,13 +119,13 @@ unsigned handshake::start(std::string& out, bool says_hello)
 unsigned handshake::greet_without_hello(std::string& out)
 {
     const unsigned before = last_;
-    if (logs_in()) {
+    if (!login_.empty()) {
         make_room(out);
         // Servers without ACLs accept only a password.
-        if (user().empty()) {
-            resp::append(out, "AUTH", password());
+        if (login_.user().empty()) {
+            resp::append(out, "AUTH", login_.password());
         } else {
-            resp::append(out, "AUTH", user(), password());
+            resp::append(out, "AUTH", login_.user(), login_.password());
         }
         expect(step::auth);
     }
@@ -141,8 +141,8 @@ unsigned handshake::greet_without_hello(std::string& out)
 void handshake::make_room(std::string& out) const
 {
     constexpr std::size_t fixed_words = 4096;
-    const std::size_t ours = user().size() + password().size() + settings_->client_name.size() +
-                             settings_->key_prefix.size();
+    const std::size_t ours = login_.user().size() + login_.password().size() +
+                             settings_->client_name.size() + settings_->key_prefix.size();
     out.reserve(fixed_words + 3 * ours);
 }
 
@@ -246,7 +246,7 @@ handshake::progress handshake::refused_login(std::string_view what, const resp::
 handshake::progress handshake::on_hello(const resp::reply& r, std::string& out, unsigned& more)
 {
     if (r.is_error()) {
-        if (has_no_room(r.text()) || is_final(r.text(), logs_in())) {
+        if (has_no_room(r.text()) || is_final(r.text(), !login_.empty())) {
             return refused_login(why_refused(r.text()), r);
         }
         hello_refused_ = true;
@@ -339,7 +339,7 @@ handshake::progress handshake::on_step(step s, const resp::reply& r, std::string
 handshake::progress handshake::on_auth(const resp::reply& r)
 {
     const bool is_refused = r.is_error() && (has_no_room(r.text()) || says_wrong_login(r.text()) ||
-                                             is_final(r.text(), logs_in()));
+                                             is_final(r.text(), !login_.empty()));
     if (is_refused) {
         return refused_login(refused_user, r);
     }
@@ -480,7 +480,7 @@ handshake::progress handshake::on_probe(step s, const resp::reply& r, std::strin
         // The reason keeps the words of the first such answer. A proxy may number its answers, and
         // the log has each reason only once.
         if (probe_error_.empty()) {
-            probe_error_ = resp::clean_error(r.text(), password());
+            probe_error_ = resp::clean_error(r.text(), login_.password());
         }
         std::string with_words(no_release);
         with_words += ": ";

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/login.hpp"
 #include "base/settings.hpp"
+#include "core/node/node_login.hpp"
 #include "core/node/role.hpp"
 #include "resp/reader.hpp"
 
@@ -37,18 +37,12 @@ public:
 
     handshake(const base::settings& s, const base::address& node) noexcept
         : settings_(&s),
-          node_(&node)
+          node_(&node),
+          login_(node)
     {}
 
-    /// Logs in with `given` instead of the login in the node's URL.
-    void log_in_with(const base::login& given) { given_ = given; }
-    /// Overwrites the login that was given.
-    void forget_login() noexcept { given_.reset(); }
-    /// The password in use.
-    [[nodiscard]] std::string_view password() const noexcept
-    {
-        return (given_ ? given_->password : node_->password).view();
-    }
+    [[nodiscard]] node_login& login() noexcept { return login_; }
+    [[nodiscard]] const node_login& login() const noexcept { return login_; }
 
     /// Begins again, on a new connection: appends the first commands. Returns the number of replies
     /// to expect. `says_hello`: false if the server closed earlier connections at HELLO.
@@ -121,16 +115,6 @@ private:
         role,  ///< neither HELLO nor INFO gave one
     };
 
-    [[nodiscard]] const std::string& user() const noexcept
-    {
-        return is_given_user() ? given_->user : node_->user;
-    }
-    /// A password without a user is for the user of the URL. Without both there is no login.
-    [[nodiscard]] bool is_given_user() const noexcept
-    {
-        return given_ && (!given_->user.empty() || given_->password.view().empty());
-    }
-    [[nodiscard]] bool logs_in() const noexcept { return !user().empty() || !password().empty(); }
     void make_room(std::string& out) const;
     unsigned greet_without_hello(std::string& out);
     [[nodiscard]] bool is_guarded() const noexcept { return settings_->guard && !node_->durable; }
@@ -155,7 +139,7 @@ private:
 
     const base::settings* settings_;
     const base::address* node_;
-    std::optional<base::login> given_;
+    node_login login_;
     std::string reason_;
     /// The error of the first trial release that the node refused.
     std::string probe_error_;

@@ -30,7 +30,6 @@ public:
 
     /// The connection, for the events of the engine.
     [[nodiscard]] core::connection& connection() noexcept { return parts_.connection; }
-    [[nodiscard]] const core::connection& connection() const noexcept { return parts_.connection; }
     /// Ends the connection, makes no further one, and drops pending releases and repairs.
     void stop() noexcept;
 
@@ -50,6 +49,13 @@ public:
     void mark_stalled() noexcept { parts_.requests.mark_stalled(); }
     [[nodiscard]] bool may_come() const noexcept { return parts_.state.may_come(); }
     [[nodiscard]] bool is_ready() const noexcept { return parts_.state.is_ready(); }
+    // As in `connection`.
+    [[nodiscard]] bool is_unproven() const noexcept { return parts_.connection.is_unproven(); }
+    [[nodiscard]] bool is_untried() const noexcept { return parts_.connection.is_untried(); }
+    [[nodiscard]] bool is_refused_for_good() const noexcept
+    {
+        return parts_.connection.is_refused_for_good();
+    }
     /// Why the node is not ready; empty while it is.
     [[nodiscard]] const std::string& trouble() const noexcept
     {
@@ -93,6 +99,8 @@ public:
     std::optional<node_outcome> send_release(round& r, encoded_row& same);
     /// Releases the lease for no caller: now, or when the node is back.
     void send_background_release(lease& l, encoded_row& same) noexcept;
+    /// Before a vote: asks whether the node is still a master, if that is not known well enough.
+    void ask_role_if_due() { parts_.connection.ask_role_if_due(); }
     void store_label(const lease& l) { parts_.requests.store_label(l); }
     void drop_label(const lease& l) { parts_.requests.drop_label(l); }
 

@@ -56,7 +56,7 @@ bool give_up_as_of_others(node_parts& n, const resp::reply& marker)
 
 std::string error_of(const node_parts& n, const resp::reply& r)
 {
-    return resp::clean_error(r.text(), n.handshake.password());
+    return resp::clean_error(r.text(), n.handshake.login().password());
 }
 
 std::string key_text(const node_parts& n, std::string_view resource, std::string_view suffix)

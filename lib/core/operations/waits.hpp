@@ -7,8 +7,8 @@
 
 namespace redlock::core {
 
-/// A coroutine's reference to a round. At the end of this object the round is closed, and resumes no
-/// operation any more.
+/// A coroutine's reference to a round. At the end of this object the round is closed, and resumes
+/// no operation any more.
 class held_round {
 public:
     /// Takes over the reference that a new round begins with.
@@ -33,8 +33,8 @@ private:
     round& r_;
 };
 
-// The awaitables of a coroutine. Each wait also ends when the operation is cancelled, so the coroutine checks
-// `op.cancelled` after it. They get the operation from the promise of the coroutine.
+// The awaitables of a coroutine. Each wait also ends when the operation is cancelled, so the
+// coroutine checks `op.cancelled` after it. They get the operation from the coroutine's promise.
 
 using waiting_coroutine = std::coroutine_handle<operation_coroutine::promise_type>;
 

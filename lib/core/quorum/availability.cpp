@@ -12,7 +12,7 @@ void availability::on_connection() noexcept
 
 bool availability::is_settling() const noexcept
 {
-    const auto is_unproven = [](const auto& n) noexcept { return n->connection().is_unproven(); };
+    const auto is_unproven = [](const auto& n) noexcept { return n->is_unproven(); };
     return std::ranges::any_of(nodes_, is_unproven) && !has_majority();
 }
 
@@ -33,7 +33,7 @@ bool availability::is_hopeless(const operation& op, verdict of_attempt) const no
 bool availability::is_refused_for_good() const noexcept
 {
     const auto refused = std::ranges::count_if(
-        nodes_, [](const auto& n) noexcept { return n->connection().is_refused_for_good(); });
+        nodes_, [](const auto& n) noexcept { return n->is_refused_for_good(); });
     return static_cast<std::size_t>(refused) > nodes_.size() - shared_.settings.quorum;
 }
 

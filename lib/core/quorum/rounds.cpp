@@ -117,7 +117,7 @@ void rounds::send(round& r, unsigned index, encoded_row& same)
     } else if (r.what != round_kind::inspect) {
         r.of->keys_end = std::max(r.of->keys_end, shared_.now + r.of->ttl);
     }
-    nodes_[index]->connection().ask_role_if_due();
+    nodes_[index]->ask_role_if_due();
     nodes_[index]->ask(r, same);
 }
 
