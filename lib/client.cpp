@@ -89,11 +89,6 @@ void deliver_on(boost::asio::any_io_executor&& work, hop hops, completion& c, ou
     }
 }
 
-names_ptr shared(std::vector<std::string> names)
-{
-    return std::make_shared<const std::vector<std::string>>(std::move(names));
-}
-
 void operation_canceller::operator()(boost::asio::cancellation_type type) const noexcept
 {
     // An empty lock has no driver, so no operation of it can be waiting.
@@ -128,42 +123,23 @@ void operations::run(engine_ptr& d, completion* c, const ticket_ptr& t)
     d->run(completion_ptr(c), t);
 }
 
-void operations::acquire(engine_ptr& d, std::string_view resource, const acquire_options& o,
+void operations::acquire(engine_ptr& d, const resource_names& names, const acquire_options& o,
                          completion* c, const ticket_ptr& t)
 {
-    d->acquire(resource, o, completion_ptr(c), t);
+    d->acquire(names, o, completion_ptr(c), t);
 }
 
-void operations::acquire(engine_ptr& d, const names_ptr& resources, const acquire_options& o,
-                         completion* c, const ticket_ptr& t)
-{
-    d->acquire(resources, o, completion_ptr(c), t);
-}
-
-void operations::acquire(engine_ptr& d, std::string_view resource, completion* c,
+void operations::acquire(engine_ptr& d, const resource_names& names, completion* c,
                          const ticket_ptr& t)
 {
-    acquire(d, resource, acquire_options{}, c, t);
+    acquire(d, names, acquire_options{}, c, t);
 }
 
-void operations::acquire(engine_ptr& d, const names_ptr& resources, completion* c,
-                         const ticket_ptr& t)
-{
-    acquire(d, resources, acquire_options{}, c, t);
-}
-
-void operations::adopt(engine_ptr& d, const names_ptr& resources, std::string_view owner,
+void operations::adopt(engine_ptr& d, const resource_names& names, std::string_view owner,
                        std::chrono::milliseconds ttl, const extend_options& o, completion* c,
                        const ticket_ptr& t)
 {
-    d->adopt(resources, owner, ttl, o, completion_ptr(c), t);
-}
-
-void operations::adopt(engine_ptr& d, std::string_view resource, std::string_view owner,
-                       std::chrono::milliseconds ttl, const extend_options& o, completion* c,
-                       const ticket_ptr& t)
-{
-    d->adopt(resource, owner, ttl, o, completion_ptr(c), t);
+    d->adopt(names, owner, ttl, o, completion_ptr(c), t);
 }
 
 void operations::extend(engine_ptr& d, lock& l, std::chrono::milliseconds ttl,

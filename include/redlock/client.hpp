@@ -6,6 +6,7 @@
 #include <redlock/detail/operations.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
+#include <redlock/resource_names.hpp>
 #include <redlock/result.hpp>
 #include <redlock/stats.hpp>
 
@@ -16,12 +17,10 @@
 
 #include <chrono>
 #include <concepts>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace redlock {
 
@@ -43,7 +42,7 @@ namespace redlock {
  * the client and its locks.
  *
  * Lifetimes: these rules hold for arguments, clients and locks:
- * - An operation reads its `std::string_view` arguments when it begins, and they need not live
+ * - An operation reads its texts and single names when it begins, and they need not live
  *   longer. With `deferred` and `use_awaitable` it begins when it is awaited.
  * - A client may be destroyed at any time, also from within a handler. Its operations then end with
  *   `errc::closed`. The client hands queued releases to the sockets and does not wait for them.
@@ -114,15 +113,22 @@ public:
     }
 
     /**
-     * Acquires a lock. The client makes up to `acquire_options::max_attempts` attempts, until one
-     * wins or the deadline passes. An attempt is one round of `SET key token NX PX ttl` to the
-     * nodes. The first answer that makes the outcome certain decides the attempt. After a refused
-     * attempt the acquire waits for a notification that the lock is free, or for a back-off. See
-     * `config::release_notifications`.
+     * Acquires a lock of one resource or several. The client makes up to
+     * `acquire_options::max_attempts` attempts, until one wins or the deadline passes. An attempt
+     * is one round of `SET key token NX PX ttl` to the nodes. The first answer that makes the
+     * outcome certain decides the attempt. After a refused attempt the acquire waits for a
+     * notification that the lock is free, or for a back-off. See `config::release_notifications`.
      *
      * Acquires of one client for one resource form a wait queue. The first asks the nodes. The next
      * one asks once the lock of the first has ended, at the latest when its validity ends. An
      * acquire with only one attempt, or of several resources, does not wait in a queue.
+     *
+     * For several resources, `async_acquire({"from", "to"}, options)`, one script sets all of their
+     * keys on a node, or none. The resources share one owner token and one validity. An extend and
+     * a release act on all of them. Each resource has a fencing token that is greater than all its
+     * tokens before. The tokens of one lock are equal. The order of the resources does not matter.
+     * The `report` names the resource that another lock held. GCC 12 refuses a list in braces
+     * within a `co_await` expression. Put the names into a variable there.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
      * Completes when: a majority has granted the key with validity left, or the client makes no
@@ -133,8 +139,11 @@ public:
      * - `unavailable`: also after `acquire_options::max_outage`, or if the nodes that accept user,
      *   password and database are too few for a majority
      * - `timed_out`, `closed`, `overloaded`, `too_many_waiters`, `no_entropy`
-     * - `invalid_resource`, `invalid_ttl`, `invalid_timeout`, `invalid_max_attempts`,
-     *   `invalid_max_outage`, `invalid_min_validity`, `invalid_max_hold`, `invalid_label`
+     * - `invalid_resource`: a name is not valid; or the list is empty, has more than
+     *   `max_resources` names, or its names together are longer than `max_resource_size`
+     * - `duplicate_resource`: a resource is named twice
+     * - `invalid_ttl`, `invalid_timeout`, `invalid_max_attempts`, `invalid_max_outage`,
+     *   `invalid_min_validity`, `invalid_max_hold`, `invalid_label`
      * - `operation_aborted`, `not_enough_memory`
      * - for a reentrant owner that already holds a resource: `lost`, `no_fencing_token`,
      *   `held_in_part`; `unavailable`, `expired` or `timed_out` if an extend was needed and failed
@@ -144,12 +153,12 @@ public:
      */
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_acquire(std::string_view resource, acquire_options options, Token&& token = Token{})
+    auto async_acquire(resource_names resources, acquire_options options, Token&& token = Token{})
     {
         return detail::initiate<void(error_code, lock), detail::unpack_lock>(
             driver_, token,
-            [resource, options](auto& d, auto* c, auto& t) {
-                detail::operations::acquire(d, resource, options, c, t);
+            [names = std::move(resources), options](auto& d, auto* c, auto& t) {
+                detail::operations::acquire(d, names, options, c, t);
             },
             detail::cancels_total);
     }
@@ -157,78 +166,14 @@ public:
     /// Acquires a lock with default options.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_acquire(std::string_view resource, Token&& token = Token{})
+    auto async_acquire(resource_names resources, Token&& token = Token{})
     {
         return detail::initiate<void(error_code, lock), detail::unpack_lock>(
             driver_, token,
-            [resource](auto& d, auto* c, auto& t) {
-                detail::operations::acquire(d, resource, c, t);
-            },
-            detail::cancels_total);
-    }
-
-    /**
-     * Acquires one lock of several resources. One script sets all of their keys on a node, or none.
-     * The resources share one owner token and one validity. An extend and a release act on all of
-     * them.
-     *
-     * Each resource has a fencing token that is greater than all its tokens before. The tokens of
-     * one lock are equal. The order of the resources does not matter. The `report` names the
-     * resource that another lock held. A list of one name gives the same lock as the name alone.
-     *
-     * Completion signature: `void(redlock::error_code, redlock::lock)`.
-     * Completes when: as an acquire of one resource.
-     * Errors: as an acquire of one resource, and these:
-     * - `duplicate_resource`: a resource is named twice
-     * - `invalid_resource`: the list is empty, or has more than `max_resources` names; a name is
-     *   not valid; or all names together are longer than `max_resource_size`
-     *
-     * Cancellation: as an acquire of one resource.
-     */
-    template <
-        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_acquire(std::vector<std::string> resources, acquire_options options,
-                       Token&& token = Token{})
-    {
-        return detail::initiate<void(error_code, lock), detail::unpack_lock>(
-            driver_, token,
-            [names = detail::shared(std::move(resources)), options](auto& d, auto* c, auto& t) {
-                detail::operations::acquire(d, names, options, c, t);
-            },
-            detail::cancels_total);
-    }
-
-    /// Acquires one lock of several resources with default options.
-    template <
-        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_acquire(std::vector<std::string> resources, Token&& token = Token{})
-    {
-        return detail::initiate<void(error_code, lock), detail::unpack_lock>(
-            driver_, token,
-            [names = detail::shared(std::move(resources))](auto& d, auto* c, auto& t) {
+            [names = std::move(resources)](auto& d, auto* c, auto& t) {
                 detail::operations::acquire(d, names, c, t);
             },
             detail::cancels_total);
-    }
-
-    /// Acquires one lock of the resources in a list: `async_acquire({"from", "to"}, options)`. GCC
-    /// 12 refuses such a list within a `co_await` expression. Put the names into a variable there.
-    template <
-        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_acquire(std::initializer_list<std::string_view> resources, acquire_options options,
-                       Token&& token = Token{})
-    {
-        return async_acquire(std::vector<std::string>(resources.begin(), resources.end()), options,
-                             std::forward<Token>(token));
-    }
-
-    /// Acquires one lock of the resources in a list, with default options.
-    template <
-        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_acquire(std::initializer_list<std::string_view> resources, Token&& token = Token{})
-    {
-        return async_acquire(std::vector<std::string>(resources.begin(), resources.end()),
-                             std::forward<Token>(token));
     }
 
     /**
@@ -238,28 +183,29 @@ public:
      *
      * The lock has no fencing token and is not kept alive, even if the first lock was. It ends with
      * `ttl` unless you extend it in time. Adopt a lease only once: two locks of one lease do not
-     * know of each other, and either one releases it.
+     * know of each other, and either one releases it. Name all resources of the lock: the client
+     * neither extends nor releases a resource that you leave out.
      *
      * Completion signature: `void(redlock::error_code, redlock::lock)`.
      * Completes when: the outcome is certain, or after one `node_timeout`.
      * Errors: one of these:
      * - `lost`: a majority does not have the key with that token
      * - `unavailable`: too few nodes answered
-     * - `closed`, `overloaded`, `invalid_resource`, `invalid_ttl`, `invalid_owner_token`,
-     *   `operation_aborted`, `not_enough_memory`
+     * - `closed`, `overloaded`, `invalid_resource`, `duplicate_resource`, `invalid_ttl`,
+     *   `invalid_owner_token`, `operation_aborted`, `not_enough_memory`
      *
      * Cancellation: terminal and partial complete at once, and the client leaves the keys as they
      * are. Total takes effect only before anything was sent.
      */
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_adopt(std::string_view resource, std::string_view owner_token,
+    auto async_adopt(resource_names resources, std::string_view owner_token,
                      std::chrono::milliseconds ttl, extend_options options, Token&& token = Token{})
     {
         return detail::initiate<void(error_code, lock), detail::unpack_lock>(
             driver_, token,
-            [=](auto& d, auto* c, auto& t) {
-                detail::operations::adopt(d, resource, owner_token, ttl, options, c, t);
+            [names = std::move(resources), owner_token, ttl, options](auto& d, auto* c, auto& t) {
+                detail::operations::adopt(d, names, owner_token, ttl, options, c, t);
             },
             detail::cancels_total);
     }
@@ -267,59 +213,10 @@ public:
     /// Adopts a lease with default options.
     template <
         boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_adopt(std::string_view resource, std::string_view owner_token,
-                     std::chrono::milliseconds ttl, Token&& token = Token{})
-    {
-        return async_adopt(resource, owner_token, ttl, extend_options{},
-                           std::forward<Token>(token));
-    }
-
-    /// Adopts the lease of a lock of several resources. Name all of its resources: the client
-    /// neither extends nor releases a resource that you leave out. A further error is
-    /// `duplicate_resource`.
-    template <
-        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_adopt(std::vector<std::string> resources, std::string_view owner_token,
-                     std::chrono::milliseconds ttl, extend_options options, Token&& token = Token{})
-    {
-        return detail::initiate<void(error_code, lock), detail::unpack_lock>(
-            driver_, token,
-            [names = detail::shared(std::move(resources)), owner_token, ttl, options](
-                auto& d, auto* c, auto& t) {
-                detail::operations::adopt(d, names, owner_token, ttl, options, c, t);
-            },
-            detail::cancels_total);
-    }
-
-    /// Adopts the lease of a lock of several resources with default options.
-    template <
-        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_adopt(std::vector<std::string> resources, std::string_view owner_token,
+    auto async_adopt(resource_names resources, std::string_view owner_token,
                      std::chrono::milliseconds ttl, Token&& token = Token{})
     {
         return async_adopt(std::move(resources), owner_token, ttl, extend_options{},
-                           std::forward<Token>(token));
-    }
-
-    /// Adopts the lease of a lock of the resources in a list.
-    template <
-        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_adopt(std::initializer_list<std::string_view> resources,
-                     std::string_view owner_token, std::chrono::milliseconds ttl,
-                     extend_options options, Token&& token = Token{})
-    {
-        return async_adopt(std::vector<std::string>(resources.begin(), resources.end()),
-                           owner_token, ttl, options, std::forward<Token>(token));
-    }
-
-    /// Adopts the lease of a lock of the resources in a list, with default options.
-    template <
-        boost::asio::completion_token_for<void(error_code, lock)> Token = boost::asio::deferred_t>
-    auto async_adopt(std::initializer_list<std::string_view> resources,
-                     std::string_view owner_token, std::chrono::milliseconds ttl,
-                     Token&& token = Token{})
-    {
-        return async_adopt(resources, owner_token, ttl, extend_options{},
                            std::forward<Token>(token));
     }
 

@@ -15,6 +15,7 @@
 #include <redlock/log.hpp>
 #include <redlock/reentrant_owner.hpp>
 #include <redlock/report.hpp>
+#include <redlock/resource_names.hpp>
 #include <redlock/result.hpp>
 #include <redlock/scope.hpp>
 #include <redlock/stats.hpp>

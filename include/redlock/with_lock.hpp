@@ -5,6 +5,7 @@
 #include <redlock/detail/scope.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
+#include <redlock/resource_names.hpp>
 #include <redlock/scope.hpp>
 
 #include <boost/asio/async_result.hpp>
@@ -12,12 +13,8 @@
 #include <boost/asio/deferred.hpp>
 
 #include <concepts>
-#include <initializer_list>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace redlock {
 
@@ -70,35 +67,13 @@ namespace redlock {
 template <detail::scope_body Body,
           boost::asio::completion_token_for<void(with_lock_result<detail::value_of_body<Body>>)>
               Token = boost::asio::deferred_t>
-auto with_lock(client& locks, std::vector<std::string> resources, acquire_options options,
-               Body body, Token&& token = Token{})
+auto with_lock(client& locks, const resource_names& resources, acquire_options options, Body body,
+               Token&& token = Token{})
 {
     using value = detail::value_of_body<Body>;
     return boost::asio::async_initiate<Token, void(with_lock_result<value>)>(
         detail::scope_initiation<value>{detail::operations::engine_of(locks)}, token,
-        std::move(resources), options, std::move(body));
-}
-
-/// Runs a coroutine under a lock of the resources in a list.
-template <detail::scope_body Body,
-          boost::asio::completion_token_for<void(with_lock_result<detail::value_of_body<Body>>)>
-              Token = boost::asio::deferred_t>
-auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
-               acquire_options options, Body body, Token&& token = Token{})
-{
-    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()), options,
-                     std::move(body), std::forward<Token>(token));
-}
-
-/// Runs a coroutine under a lock of one resource.
-template <detail::scope_body Body,
-          boost::asio::completion_token_for<void(with_lock_result<detail::value_of_body<Body>>)>
-              Token = boost::asio::deferred_t>
-auto with_lock(client& locks, std::string_view resource, acquire_options options, Body body,
-               Token&& token = Token{})
-{
-    return with_lock(locks, std::vector{std::string(resource)}, options, std::move(body),
-                     std::forward<Token>(token));
+        resources.owned(), options, std::move(body));
 }
 
 /**
@@ -113,32 +88,10 @@ auto with_lock(client& locks, std::string_view resource, acquire_options options
 template <
     std::invocable<lock_scope> Start,
     boost::asio::completion_token_for<void(with_lock_result<void>)> Token = boost::asio::deferred_t>
-auto with_lock(client& locks, std::vector<std::string> resources, acquire_options options,
-               Start start, Token&& token = Token{})
-{
-    return with_lock(locks, std::move(resources), options,
-                     detail::started_body<Start>(std::move(start)), std::forward<Token>(token));
-}
-
-/// Runs completion handlers under a lock of the resources in a list.
-template <
-    std::invocable<lock_scope> Start,
-    boost::asio::completion_token_for<void(with_lock_result<void>)> Token = boost::asio::deferred_t>
-auto with_lock(client& locks, std::initializer_list<std::string_view> resources,
-               acquire_options options, Start start, Token&& token = Token{})
-{
-    return with_lock(locks, std::vector<std::string>(resources.begin(), resources.end()), options,
-                     std::move(start), std::forward<Token>(token));
-}
-
-/// Runs completion handlers under a lock of one resource.
-template <
-    std::invocable<lock_scope> Start,
-    boost::asio::completion_token_for<void(with_lock_result<void>)> Token = boost::asio::deferred_t>
-auto with_lock(client& locks, std::string_view resource, acquire_options options, Start start,
+auto with_lock(client& locks, const resource_names& resources, acquire_options options, Start start,
                Token&& token = Token{})
 {
-    return with_lock(locks, std::vector{std::string(resource)}, options, std::move(start),
+    return with_lock(locks, resources, options, detail::started_body<Start>(std::move(start)),
                      std::forward<Token>(token));
 }
 

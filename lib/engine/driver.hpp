@@ -5,6 +5,7 @@
 #include <redlock/detail/held_lease.hpp>
 #include <redlock/error.hpp>
 #include <redlock/report.hpp>
+#include <redlock/resource_names.hpp>
 #include <redlock/stats.hpp>
 
 #include "base/instant.hpp"
@@ -56,11 +57,10 @@ public:
 
     // Operations, which the user may call from any thread that the configuration permits.
     void run(completion_ptr done, const ticket_ptr& t);
-    void acquire(const core::resource_names& names, const acquire_options& o, completion_ptr done,
+    void acquire(const resource_names& names, const acquire_options& o, completion_ptr done,
                  const ticket_ptr& t);
-    void adopt(const core::resource_names& names, std::string_view owner,
-               std::chrono::milliseconds ttl, const extend_options& o, completion_ptr done,
-               const ticket_ptr& t);
+    void adopt(const resource_names& names, std::string_view owner, std::chrono::milliseconds ttl,
+               const extend_options& o, completion_ptr done, const ticket_ptr& t);
     void extend(const detail::held_lease& l, std::chrono::milliseconds ttl, const extend_options& o,
                 completion_ptr done, const ticket_ptr& t);
     void release(detail::held_lease l, const release_options& o, completion_ptr done,

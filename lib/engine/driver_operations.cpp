@@ -2,6 +2,7 @@
 
 #include "base/kept_options.hpp"
 #include "base/owner_token.hpp"
+#include "core/kept_names.hpp"
 #include "engine/driver_enter.hpp"
 
 #include <boost/asio/error.hpp>
@@ -17,7 +18,7 @@ using kind = core::operation::kind;
 namespace {
 
 struct beginning_of_acquire {
-    const core::resource_names& names;
+    const resource_names& names;
     const acquire_options& options;
 
     core::operation& operator()(core::operations& c, instant at) const
@@ -39,7 +40,7 @@ bool may_exceed_limit(const Begin& /*start*/, const core::operations& /*c*/)
     return false;
 }
 
-error_code validate(const base::settings& s, const core::resource_names& names)
+error_code validate(const base::settings& s, const resource_names& names)
 {
     return names.list() ? base::validate_resources(s, *names.list())
                         : base::validate_resource(s, names.first());
@@ -107,8 +108,8 @@ void driver::finish_later(completion_ptr done, error_code ec) noexcept
     want_turn();
 }
 
-void driver::acquire(const core::resource_names& names, const acquire_options& o,
-                     completion_ptr done, const ticket_ptr& t)
+void driver::acquire(const resource_names& names, const acquire_options& o, completion_ptr done,
+                     const ticket_ptr& t)
 {
     error_code invalid = validate(settings_, names);
     if (!invalid) {
@@ -120,14 +121,14 @@ void driver::acquire(const core::resource_names& names, const acquire_options& o
     }
     enter([=, kept = core::kept_names(names), kept_options = base::kept_options(o),
            done = std::move(done)](driver& d) mutable {
-        const core::resource_names names_then = kept.names();
+        const resource_names names_then = kept.names();
         const acquire_options then = kept_options.options();
         d.begin(kind::acquire, std::move(done), t, then.report, invalid,
                 beginning_of_acquire{names_then, then});
     });
 }
 
-void driver::adopt(const core::resource_names& names, std::string_view owner,
+void driver::adopt(const resource_names& names, std::string_view owner,
                    std::chrono::milliseconds ttl, const extend_options& o, completion_ptr done,
                    const ticket_ptr& t)
 {

@@ -57,13 +57,11 @@ awaitable<void> run_body(scope_task& task, lock& held, watch_ptr watch)
 // Operations on a client that the scope may outlive.
 
 template <class Token>
-auto acquire_within(const engine_ptr& d, std::vector<std::string> resources, acquire_options o,
-                    Token token)
+auto acquire_within(const engine_ptr& d, resource_names resources, acquire_options o, Token token)
 {
     return initiate<void(error_code, lock), unpack_lock>(
         d, token,
-        [names = shared(std::move(resources)), o](engine_ptr& e, completion* c,
-                                                  const ticket_ptr& t) {
+        [names = std::move(resources), o](engine_ptr& e, completion* c, const ticket_ptr& t) {
             operations::acquire(e, names, o, c, t);
         },
         cancels_total);
@@ -89,7 +87,7 @@ auto end_wait_of(scope::watch& watch)
         boost::asio::use_awaitable);
 }
 
-awaitable<void> run_scope(engine_ptr engine, watch_ptr watch, std::vector<std::string> resources,
+awaitable<void> run_scope(engine_ptr engine, watch_ptr watch, resource_names resources,
                           base::kept_options options, scope_task& task)
 {
     const scope::executors& on = watch->on();
@@ -158,9 +156,8 @@ void cancellable_by(boost::asio::cancellation_slot& slot, const watch_ptr& watch
     cancellable_by<boost::asio::cancellation_slot>(slot, watch);
 }
 
-void begin_scope(const engine_ptr& engine, const watch_ptr& watch,
-                 std::vector<std::string> resources, acquire_options options, scope_task& task,
-                 completion* done)
+void begin_scope(const engine_ptr& engine, const watch_ptr& watch, resource_names resources,
+                 acquire_options options, scope_task& task, completion* done)
 {
     engine::completion_ptr told(done);
     if (!options.keep_alive) {

@@ -19,7 +19,7 @@ function complain(rule, what) { print FILENAME ": " rule ": " what; bad = 1 }
 # The layer of a file or of an include of our own, as a number; -1 for what is not ours.
 function layer(path) {
     if (path ~ /^(include\/)?redlock\/testing\//) return 6
-    if (path ~ /^(include\/)?redlock\/(error|config|credentials|keep_alive|reentrant_owner|report|result|stats|log|version|detail\/(export|built_with))\.hpp$/) return 0
+    if (path ~ /^(include\/)?redlock\/(error|config|credentials|keep_alive|reentrant_owner|report|resource_names|result|stats|log|version|detail\/(export|built_with))\.hpp$/) return 0
     if (path ~ /^(include\/)?redlock\/(clock|detail\/asio_built_with)\.hpp$/) return 4
     if (path ~ /^(include\/)?redlock\//) return 5
     sub(/^lib\//, "", path)

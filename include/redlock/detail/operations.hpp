@@ -5,6 +5,7 @@
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/export.hpp>
 #include <redlock/lock.hpp>
+#include <redlock/resource_names.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -14,11 +15,9 @@
 
 #include <chrono>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 // Building blocks of the operations in client.hpp.
 namespace redlock {
@@ -29,7 +28,6 @@ namespace detail {
 
 using engine_ptr = std::shared_ptr<engine::driver>;
 using ticket_ptr = std::shared_ptr<ticket>;
-using names_ptr = std::shared_ptr<const std::vector<std::string>>;
 
 inline constexpr auto cancels_started =
     boost::asio::cancellation_type::terminal | boost::asio::cancellation_type::partial;
@@ -41,19 +39,12 @@ struct operations {
     using executor_type = boost::asio::any_io_executor;
 
     REDLOCK_API static void run(engine_ptr&, completion*, const ticket_ptr&);
-    REDLOCK_API static void acquire(engine_ptr&, std::string_view resource, const acquire_options&,
-                                    completion*, const ticket_ptr&);
-    REDLOCK_API static void acquire(engine_ptr&, const names_ptr& resources, const acquire_options&,
+    REDLOCK_API static void acquire(engine_ptr&, const resource_names&, const acquire_options&,
                                     completion*, const ticket_ptr&);
     /// The same with default options, which the caller's unit then need not make and carry.
-    REDLOCK_API static void acquire(engine_ptr&, std::string_view resource, completion*,
+    REDLOCK_API static void acquire(engine_ptr&, const resource_names&, completion*,
                                     const ticket_ptr&);
-    REDLOCK_API static void acquire(engine_ptr&, const names_ptr& resources, completion*,
-                                    const ticket_ptr&);
-    REDLOCK_API static void adopt(engine_ptr&, const names_ptr& resources, std::string_view owner,
-                                  std::chrono::milliseconds ttl, const extend_options&, completion*,
-                                  const ticket_ptr&);
-    REDLOCK_API static void adopt(engine_ptr&, std::string_view resource, std::string_view owner,
+    REDLOCK_API static void adopt(engine_ptr&, const resource_names&, std::string_view owner,
                                   std::chrono::milliseconds ttl, const extend_options&, completion*,
                                   const ticket_ptr&);
     REDLOCK_API static void extend(engine_ptr&, lock&, std::chrono::milliseconds ttl,
@@ -70,10 +61,6 @@ struct operations {
     /// Returns the engine, for code that may outlive the client.
     [[nodiscard]] static engine_ptr engine_of(const client& c) noexcept;
 };
-
-/// Puts the names where copies can share them, since a deferred operation must be able to copy
-/// them.
-[[nodiscard]] REDLOCK_API names_ptr shared(std::vector<std::string> names);
 
 /// Handler in the cancellation slot of an operation. One type serves all operations.
 struct operation_canceller {

@@ -6,6 +6,7 @@
 #include <redlock/detail/export.hpp>
 #include <redlock/detail/operations.hpp>
 #include <redlock/lock.hpp>
+#include <redlock/resource_names.hpp>
 #include <redlock/scope.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -19,10 +20,8 @@
 #include <concepts>
 #include <functional>
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace redlock::scope {
 class watch;
@@ -110,8 +109,8 @@ using watch_ptr = std::shared_ptr<scope::watch>;
                                               const operations::executor_type& asked);
 /// Begins a scope. Takes over the completion, which contains the task.
 REDLOCK_API void begin_scope(const engine_ptr& engine, const watch_ptr& watch,
-                             std::vector<std::string> resources, acquire_options options,
-                             scope_task& task, completion* done);
+                             resource_names resources, acquire_options options, scope_task& task,
+                             completion* done);
 
 /// Handler in the cancellation slot of a scope.
 struct scope_canceller {
@@ -140,7 +139,7 @@ struct scope_initiation {
     }
 
     template <class Handler, class Body>
-    void operator()(Handler&& h, std::vector<std::string> resources, const acquire_options& options,
+    void operator()(Handler&& h, resource_names resources, const acquire_options& options,
                     Body body)
     {
         using handler_type = scope_handler<std::decay_t<Handler>, T, Body>;

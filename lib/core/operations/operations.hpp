@@ -3,6 +3,7 @@
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
 #include <redlock/report.hpp>
+#include <redlock/resource_names.hpp>
 
 #include "base/instant.hpp"
 #include "base/owner_token.hpp"
@@ -10,7 +11,6 @@
 #include "core/operation.hpp"
 #include "core/operations/context.hpp"
 #include "core/operations/operation_coroutine.hpp"
-#include "core/resource_names.hpp"
 
 #include <cstddef>
 #include <string_view>

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <redlock/detail/export.hpp>
+
+#include <concepts>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock {
+
+/**
+ * The resource of a lock, or the several resources of one lock. Made from a name, or from a list of
+ * names: `"order:42"`, `{"from", "to"}`, a `std::vector<std::string>`.
+ *
+ * An object made from a name refers to that name, as a `std::string_view` does. An object made from
+ * a list owns the names, and its copies share them. A list of one name is the same as the name.
+ */
+class resource_names {
+public:
+    using list_ptr = std::shared_ptr<const std::vector<std::string>>;
+
+    template <std::convertible_to<std::string_view> Name>
+    resource_names(const Name& one) noexcept : first_(one)
+    {}
+    /// @throws std::bad_alloc
+    REDLOCK_API resource_names(std::vector<std::string> names);
+    /// @throws std::bad_alloc
+    REDLOCK_API resource_names(std::initializer_list<std::string_view> names);
+    /// Shares `names`, which is not null.
+    resource_names(list_ptr names) noexcept
+        : first_(names->empty() ? std::string_view{} : names->front()),
+          list_(std::move(names))
+    {}
+
+    /// The name, or the first name of the list; empty if the list is empty.
+    [[nodiscard]] std::string_view first() const noexcept { return first_; }
+    /// The list. Null if the object refers to a name.
+    [[nodiscard]] const list_ptr& list() const noexcept { return list_; }
+    /// The list, if it has several names; else null.
+    [[nodiscard]] list_ptr several() const noexcept
+    {
+        return list_ && list_->size() > 1 ? list_ : nullptr;
+    }
+    /// The same names in an object that owns them.
+    /// @throws std::bad_alloc
+    [[nodiscard]] REDLOCK_API resource_names owned() const;
+
+private:
+    std::string_view first_;
+    list_ptr list_;
+};
+
+}  // namespace redlock
