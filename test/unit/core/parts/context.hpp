@@ -1,6 +1,8 @@
 #pragma once
 
 #include <redlock/config.hpp>
+#include <redlock/log.hpp>
+#include <redlock/report.hpp>
 
 #include "base/entropy.hpp"
 #include "base/owner_token.hpp"
@@ -13,9 +15,12 @@
 #include "core/node/requests.hpp"
 #include "core/node/state.hpp"
 #include "core/round.hpp"
+#include "resp/reader.hpp"
+#include "support/virtual/model_master.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <span>
@@ -26,29 +31,46 @@
 
 namespace redlock::test {
 
-/// Has no random bytes, so that `random_below` returns half of its bound.
-struct no_entropy final : base::entropy {
-    [[nodiscard]] bool fill(std::span<std::byte> /*out*/) noexcept override { return false; }
+/// Without random bytes, so that `random_below` returns half of its bound, until a test wants
+/// bytes. They are all zero.
+struct scarce_entropy final : base::entropy {
+    [[nodiscard]] bool fill(std::span<std::byte> out) noexcept override
+    {
+        std::ranges::fill(out, std::byte{});
+        return has_bytes;
+    }
+
+    bool has_bytes = false;
 };
 
-/// The settings, entropy and memory of a client that one part of the core needs.
+/// The settings, entropy, log and memory of a client that one part of the core needs.
 struct part_context : core::record_owner {
-    explicit part_context(config c = {}) : settings(base::make_settings(with_nodes(std::move(c))))
-    {}
+    explicit part_context(config c = {}) : settings(base::make_settings(completed(std::move(c)))) {}
+    part_context(const part_context&) = delete;
+    part_context& operator=(const part_context&) = delete;
 
     void take_back(core::round& /*r*/) noexcept override { ++rounds_taken_back; }
     void take_back(core::lease& /*l*/) noexcept override { ++leases_taken_back; }
 
     unsigned rounds_taken_back = 0;
     unsigned leases_taken_back = 0;
+    /// The lines above debug, unless the configuration has a log of its own.
+    std::vector<std::string> log;
     base::settings settings;
-    no_entropy random;
+    scarce_entropy random;
     core::node_context shared{settings, random, *this};
 
 private:
-    static config with_nodes(config c)
+    config completed(config c)
     {
         c.nodes = {"redis://a", "redis://b", "redis://c"};
+        if (!c.log) {
+            c.log = [this](log_level level, std::string_view line) {
+                if (level != log_level::debug) {
+                    log.emplace_back(line);
+                }
+            };
+        }
         return c;
     }
 };
@@ -97,6 +119,23 @@ inline void become_lease(core::lease& l)
     l.references = 1;
 }
 
+/// A reply of a server.
+class received {
+public:
+    explicit received(std::string bytes) : bytes_(std::move(bytes))
+    {
+        reader_.feed(bytes_);
+        REQUIRE(reader_.next(reply_) == resp::read_status::ready);
+    }
+
+    [[nodiscard]] const resp::reply& reply() const noexcept { return reply_; }
+
+private:
+    std::string bytes_;
+    resp::reader reader_;
+    resp::reply reply_;
+};
+
 /// A node that is ready, as far as the parts see it that send commands, and a lease.
 struct ready_node {
     explicit ready_node(config c = {}) : context(std::move(c))
@@ -111,6 +150,23 @@ struct ready_node {
         const core::pending p = requests.take_oldest();
         requests.drop_subject(p);
         return p;
+    }
+
+    /// Completes the handshake with the server.
+    void greet(model_master& server)
+    {
+        session s;
+        std::string out;
+        unsigned replies = greeting.start(out);
+        while (replies > 0) {
+            for (const words& command : parse_commands(std::exchange(out, {}))) {
+                const received r(server.execute(context.shared.now, s, command));
+                unsigned more = 0;
+                REQUIRE(greeting.on_reply(r.reply(), out, more) !=
+                        core::handshake::progress::failed);
+                replies += more - 1;
+            }
+        }
     }
 
     part_context context;
