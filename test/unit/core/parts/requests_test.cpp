@@ -56,7 +56,7 @@ TEST_CASE_METHOD(requests_of_a_node, "a script that a node does not know is sent
     CHECK(requests.take_script_reply(p, received(unknown_script).reply()) == script_result::again);
     CHECK(context.shared.stats.script_reloads == 1);
     requests.send_again(p);
-    requests.let_go(p);
+    requests.drop_subject(p);
     CHECK(requests.oldest().sent_as == form::eval);
     CHECK(requests.script_form() == form::evalsha);
     CHECK(l.references == 2);
