@@ -33,8 +33,8 @@ namespace redlock::core {
  * The algorithm of one client, without sockets, clocks or threads: all of them are arguments.
  *
  * The engine passes in operations, events of connections and instants. After each call it collects
- * from `network` what to write, to connect to and to disconnect from, from `operations` those that
- * have ended, and the next instant. `now` never goes backwards and is constant within a call. The
+ * the ended operations from `operations`, what to write, to connect to and to close from `network`,
+ * and the next instant. `now` never goes backwards and is constant within a call. The
  * core calls nothing but the log and `config::backoff`.
  *
  * The algorithm is Redlock,

@@ -24,8 +24,8 @@ using group = std::shared_ptr<const std::vector<std::string>>;
  * One owner token and the keys that hold it: an attempt, which becomes a held lock or is released.
  *
  * Everything that may still need the keys has a reference: the lock object, its operations, and
- * every command without an answer. Of a held lease `resource`, `group`, `within`, `token`,
- * `fencing_token`, `valid_until` and `granted` may be read on any thread.
+ * every command without an answer. Any thread may read `resource`, `group`, `within`, `token`,
+ * `fencing_token`, `valid_until` and `granted` of a held lease.
  */
 struct lease {
     /// The resource without the key prefix; among several, the first.

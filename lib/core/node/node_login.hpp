@@ -9,8 +9,8 @@
 
 namespace redlock::core {
 
-/// User and password for the connections to one node: those of the node's URL, or those that the
-/// credentials provider gave for the present connection.
+/// User and password for the connections to one node. They come from the node's URL, or from the
+/// credentials provider for the present connection.
 class node_login {
 public:
     explicit node_login(const base::address& node) noexcept : node_(&node) {}

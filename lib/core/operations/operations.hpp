@@ -18,7 +18,7 @@
 namespace redlock::core {
 
 /**
- * The operations of callers: begins them, cancels them, and passes back those that have ended.
+ * The operations of callers: begins them, cancels them, and passes them back at their end.
  *
  * The engine has validated the arguments. Each function that begins an operation may throw
  * `std::bad_alloc`; no operation has begun then. An operation is valid until the engine takes it
