@@ -21,13 +21,17 @@ namespace redlock {
  */
 class resource_names {
 public:
+    /// Names that several objects share.
     using list_ptr = std::shared_ptr<const std::vector<std::string>>;
 
+    /// Refers to `one`, which must outlive this object and its copies.
     template <std::convertible_to<std::string_view> Name>
     resource_names(const Name& one) noexcept : first_(one)
     {}
+    /// Owns `names`.
     /// @throws std::bad_alloc
     REDLOCK_API resource_names(std::vector<std::string> names);
+    /// Owns copies of `names`.
     /// @throws std::bad_alloc
     REDLOCK_API resource_names(std::initializer_list<std::string_view> names);
     /// Shares `names`, which is not null.
