@@ -14,9 +14,9 @@
 #include "core/node/context.hpp"
 #include "core/node/node.hpp"
 #include "core/operation.hpp"
+#include "core/operations/client_operations.hpp"
 #include "core/operations/context.hpp"
 #include "core/operations/coroutines.hpp"
-#include "core/operations/operations.hpp"
 #include "core/quorum/availability.hpp"
 #include "core/quorum/rounds.hpp"
 #include "core/renewal/renewals.hpp"
@@ -48,8 +48,8 @@ public:
     client_core& operator=(const client_core&) = delete;
     ~client_core();
 
-    [[nodiscard]] core::operations& operations() noexcept { return operations_; }
-    [[nodiscard]] const core::operations& operations() const noexcept { return operations_; }
+    [[nodiscard]] core::client_operations& operations() noexcept { return operations_; }
+    [[nodiscard]] const core::client_operations& operations() const noexcept { return operations_; }
     [[nodiscard]] core::network& network() noexcept { return network_; }
     [[nodiscard]] const core::network& network() const noexcept { return network_; }
 
@@ -123,7 +123,7 @@ private:
     leases leases_;
     /// Has the memory of the coroutine frames, which the destructor ends first.
     operation_context context_;
-    core::operations operations_;
+    core::client_operations operations_;
     core::network network_;
 };
 

@@ -21,7 +21,7 @@ struct beginning_of_acquire {
     const resource_names& names;
     const acquire_options& options;
 
-    core::operation& operator()(core::operations& c, instant at) const
+    core::operation& operator()(core::client_operations& c, instant at) const
     {
         return c.acquire(at, names, options);
     }
@@ -29,13 +29,13 @@ struct beginning_of_acquire {
 
 /// Whether an acquire may start although the client has no room for another operation. A reentrant
 /// owner that already holds the resource may need one more hold before it can release.
-bool may_exceed_limit(const beginning_of_acquire& start, const core::operations& c)
+bool may_exceed_limit(const beginning_of_acquire& start, const core::client_operations& c)
 {
     return c.is_held_by_owner(start.names, start.options);
 }
 
 template <class Begin>
-bool may_exceed_limit(const Begin& /*start*/, const core::operations& /*c*/)
+bool may_exceed_limit(const Begin& /*start*/, const core::client_operations& /*c*/)
 {
     return false;
 }
@@ -142,7 +142,7 @@ void driver::adopt(const resource_names& names, std::string_view owner,
     }
     enter([=, kept = core::kept_names(names), done = std::move(done)](driver& d) mutable {
         d.begin(kind::adopt, std::move(done), t, o.report, invalid,
-                [&](core::operations& c, instant at) -> core::operation& {
+                [&](core::client_operations& c, instant at) -> core::operation& {
                     return c.adopt(at, kept.names(), *token, ttl, o.report);
                 });
     });
@@ -167,7 +167,7 @@ void driver::begin_on_lease(kind what, const detail::held_lease& l, completion_p
 {
     if (!settings_.thread_safe) {
         begin(what, std::move(done), t, r, invalid,
-              [&](core::operations& c, instant at) -> core::operation& {
+              [&](core::client_operations& c, instant at) -> core::operation& {
                   return start(c, at, *l.get());
               });
         return;
@@ -178,7 +178,7 @@ void driver::begin_on_lease(kind what, const detail::held_lease& l, completion_p
         // another lease.
         const bool gone = !invalid && lease->token != owner;
         d.begin(what, std::move(done), t, r, gone ? make_error_code(errc::not_held) : invalid,
-                [&](core::operations& c, instant at) -> core::operation& {
+                [&](core::client_operations& c, instant at) -> core::operation& {
                     return start(c, at, *lease);
                 });
     });
@@ -189,7 +189,7 @@ void driver::extend(const detail::held_lease& l, std::chrono::milliseconds ttl,
 {
     const error_code invalid = refuses(l).value_or(base::validate_ttl(settings_, ttl));
     begin_on_lease(kind::extend, l, std::move(done), t, o.report, invalid,
-                   [ttl, r = o.report](core::operations& c, instant at, core::lease& held)
+                   [ttl, r = o.report](core::client_operations& c, instant at, core::lease& held)
                        -> core::operation& { return c.extend(at, held, ttl, r); });
 }
 
@@ -197,9 +197,8 @@ void driver::wait_lost(const detail::held_lease& l, completion_ptr done, const t
 {
     begin_on_lease(kind::wait_lost, l, std::move(done), t, nullptr,
                    refuses(l).value_or(error_code{}),
-                   [](core::operations& c, instant at, core::lease& held) -> core::operation& {
-                       return c.wait_lost(at, held);
-                   });
+                   [](core::client_operations& c, instant at,
+                      core::lease& held) -> core::operation& { return c.wait_lost(at, held); });
 }
 
 void driver::release(detail::held_lease l, const release_options& o, completion_ptr done,
@@ -208,7 +207,7 @@ void driver::release(detail::held_lease l, const release_options& o, completion_
     const error_code invalid = refuses(l).value_or(error_code{});
     enter([=, l = std::move(l), done = std::move(done)](driver& d) mutable {
         d.begin(kind::release, std::move(done), t, o.report, invalid,
-                [&](core::operations& c, instant at) -> core::operation& {
+                [&](core::client_operations& c, instant at) -> core::operation& {
                     core::operation& op = c.release(at, *l.get(), o.report);
                     static_cast<void>(l.release());
                     return op;
@@ -228,7 +227,7 @@ void driver::inspect(std::string_view resource, const inspect_options& o, comple
         inspect_options then = o;
         then.owner_token = owner;
         d.begin(kind::inspect, std::move(done), t, then.report, invalid,
-                [&](core::operations& c, instant at) -> core::operation& {
+                [&](core::client_operations& c, instant at) -> core::operation& {
                     return c.inspect(at, name, then);
                 });
     });

@@ -270,7 +270,7 @@ void play::answer(unsigned client, unsigned node, std::string bytes, instant whe
 void play::begin(worker& w)
 {
     w.wanted = now();
-    core::operations& c = clients_[w.client]->core.operations();
+    core::client_operations& c = clients_[w.client]->core.operations();
     const acquire_options o{.ttl = std::chrono::minutes{10}, .timeout = deadline};
     core::operation& op =
         w.wants == 3 ? c.acquire(now(), both_, o) : c.acquire(now(), resources[w.wants - 1], o);

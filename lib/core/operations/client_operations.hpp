@@ -24,9 +24,9 @@ namespace redlock::core {
  * `std::bad_alloc`; no operation has begun then. An operation is valid until the engine takes it
  * from take_finished() and calls `recycle`.
  */
-class operations {
+class client_operations {
 public:
-    explicit operations(operation_context& c) noexcept : c_(c) {}
+    explicit client_operations(operation_context& c) noexcept : c_(c) {}
 
     operation& acquire(base::instant now, const resource_names& names, const acquire_options& o);
     operation& adopt(base::instant now, const resource_names& names, const base::owner_token& owner,

@@ -1,4 +1,4 @@
-#include "core/operations/operations.hpp"
+#include "core/operations/client_operations.hpp"
 
 #include "core/operations/coroutines.hpp"
 #include "core/quorum/reports.hpp"
@@ -15,7 +15,8 @@ using base::instant;
 using base::nanos;
 
 /// An operation on a lease of its own.
-operation& operations::new_operation(operation::kind what, const resource_names& names, report* r)
+operation& client_operations::new_operation(operation::kind what, const resource_names& names,
+                                            report* r)
 {
     operation& op = c_.scheduler.begin(what, r);
     try {
@@ -28,7 +29,8 @@ operation& operations::new_operation(operation::kind what, const resource_names&
     return op;
 }
 
-void operations::begin(operation& op, operation_coroutine (*body)(operation_context&, operation&))
+void client_operations::begin(operation& op,
+                              operation_coroutine (*body)(operation_context&, operation&))
 {
     try {
         body(c_, op);
@@ -45,7 +47,7 @@ void operations::begin(operation& op, operation_coroutine (*body)(operation_cont
 }
 
 /// May throw `std::bad_alloc`.
-void operations::set_options(operation& op, const acquire_options& o)
+void client_operations::set_options(operation& op, const acquire_options& o)
 {
     op.ttl = o.ttl;
     op.min_validity = o.min_validity;
@@ -68,7 +70,8 @@ void operations::set_options(operation& op, const acquire_options& o)
     }
 }
 
-operation& operations::acquire(instant now, const resource_names& names, const acquire_options& o)
+operation& client_operations::acquire(instant now, const resource_names& names,
+                                      const acquire_options& o)
 {
     c_.shared.now = now;
     operation& op = new_operation(operation::kind::acquire, names, o.report);
@@ -93,8 +96,8 @@ operation& operations::acquire(instant now, const resource_names& names, const a
     return op;
 }
 
-operation& operations::adopt(instant now, const resource_names& names,
-                             const base::owner_token& owner, nanos ttl, report* r)
+operation& client_operations::adopt(instant now, const resource_names& names,
+                                    const base::owner_token& owner, nanos ttl, report* r)
 {
     c_.shared.now = now;
     operation& op = new_operation(operation::kind::adopt, names, r);
@@ -110,7 +113,7 @@ operation& operations::adopt(instant now, const resource_names& names,
     return op;
 }
 
-operation& operations::extend(instant now, lease& l, nanos ttl, report* r)
+operation& client_operations::extend(instant now, lease& l, nanos ttl, report* r)
 {
     c_.shared.now = now;
     operation& op = c_.scheduler.begin(operation::kind::extend, r);
@@ -121,7 +124,7 @@ operation& operations::extend(instant now, lease& l, nanos ttl, report* r)
     return op;
 }
 
-operation& operations::release(instant now, lease& l, report* r)
+operation& client_operations::release(instant now, lease& l, report* r)
 {
     c_.shared.now = now;
     operation& op = c_.scheduler.begin(operation::kind::release, r);
@@ -137,7 +140,8 @@ operation& operations::release(instant now, lease& l, report* r)
     return op;
 }
 
-operation& operations::inspect(instant now, std::string_view resource, const inspect_options& o)
+operation& client_operations::inspect(instant now, std::string_view resource,
+                                      const inspect_options& o)
 {
     c_.shared.now = now;
     operation& op = new_operation(operation::kind::inspect, resource, o.report);
@@ -149,7 +153,7 @@ operation& operations::inspect(instant now, std::string_view resource, const ins
     return op;
 }
 
-void operations::cancel(instant now, operation& op) noexcept
+void client_operations::cancel(instant now, operation& op) noexcept
 {
     c_.shared.now = now;
     // This is the value of asio::error::operation_aborted, a name that belongs above this layer.
@@ -158,7 +162,7 @@ void operations::cancel(instant now, operation& op) noexcept
 }
 
 /// Keeps a result that is decided already, unless the operation must go on after all.
-void operations::call_off(operation& op, error_code ec) noexcept
+void client_operations::call_off(operation& op, error_code ec) noexcept
 {
     if (op.cancelled) {
         return;
@@ -173,7 +177,7 @@ void operations::call_off(operation& op, error_code ec) noexcept
     }
 }
 
-void operations::drop(instant now, lease& l) noexcept
+void client_operations::drop(instant now, lease& l) noexcept
 {
     c_.shared.now = now;
     if (!l.is_released) {
@@ -184,7 +188,7 @@ void operations::drop(instant now, lease& l) noexcept
     c_.run();
 }
 
-void operations::detach(instant now, lease& l) noexcept
+void client_operations::detach(instant now, lease& l) noexcept
 {
     c_.shared.now = now;
     c_.leases.detach(l);
@@ -192,7 +196,7 @@ void operations::detach(instant now, lease& l) noexcept
     c_.run();
 }
 
-bool operations::has_room_for(operation::kind what) const noexcept
+bool client_operations::has_room_for(operation::kind what) const noexcept
 {
     using enum operation::kind;
     switch (what) {
@@ -209,7 +213,8 @@ bool operations::has_room_for(operation::kind what) const noexcept
            c_.settings.max_in_flight;
 }
 
-bool operations::is_held_by_owner(const resource_names& names, const acquire_options& o) const
+bool client_operations::is_held_by_owner(const resource_names& names,
+                                         const acquire_options& o) const
 {
     if (o.reentrant_owner == nullptr) {
         return false;
@@ -222,7 +227,7 @@ bool operations::is_held_by_owner(const resource_names& names, const acquire_opt
     return c_.leases.find(owner, std::span(&name, 1)) != nullptr;
 }
 
-operation* operations::take_finished(instant now) noexcept
+operation* client_operations::take_finished(instant now) noexcept
 {
     c_.shared.now = now;
     while (operation* op = c_.scheduler.next_finished()) {
@@ -246,7 +251,7 @@ operation* operations::take_finished(instant now) noexcept
 
 /// Turns a success into an error if its lease has ended before the caller gets it. False: the
 /// operation goes on.
-bool operations::settle_success(operation& op) noexcept
+bool client_operations::settle_success(operation& op) noexcept
 {
     lease& l = op.subject->root();
     switch (op.what) {
@@ -268,7 +273,7 @@ bool operations::settle_success(operation& op) noexcept
     return true;
 }
 
-operation& operations::wait_lost(instant now, lease& given)
+operation& client_operations::wait_lost(instant now, lease& given)
 {
     c_.shared.now = now;
     lease& l = given.root();
@@ -299,7 +304,7 @@ operation& operations::wait_lost(instant now, lease& given)
 }
 
 /// Ends the wait for a loss, unless it has ended already.
-void operations::stop_waiting(operation& op, error_code why) noexcept
+void client_operations::stop_waiting(operation& op, error_code why) noexcept
 {
     if (c_.renewals.remove_waiter(op)) {
         c_.finish(op, why);
@@ -308,7 +313,7 @@ void operations::stop_waiting(operation& op, error_code why) noexcept
 
 /// Ends every operation for which `which` is true.
 template <class Which>
-void operations::call_off_all(Which which) noexcept
+void client_operations::call_off_all(Which which) noexcept
 {
     operation_list& all = c_.scheduler.under_way();
     for (operation* op = all.empty() ? nullptr : &all.front(); op != nullptr; op = all.after(*op)) {
@@ -319,13 +324,13 @@ void operations::call_off_all(Which which) noexcept
     c_.run();
 }
 
-void operations::close() noexcept
+void client_operations::close() noexcept
 {
     is_closed_ = true;
     call_off_all([](const operation& op) { return op.what != operation::kind::release; });
 }
 
-void operations::stop() noexcept
+void client_operations::stop() noexcept
 {
     is_closed_ = true;
     call_off_all([](const operation&) { return true; });
