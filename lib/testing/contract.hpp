@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace redlock::testing {
@@ -176,5 +178,25 @@ inline constexpr std::array contract_scripts{
         "redis.call(\"set\",KEYS[1],ARGV[1],\"px\",math.max(ARGV[2],left))\n"
         "return 1"},
 };
+
+/// The scripts of the contract, in the order of `contract_scripts`.
+enum class contract : std::uint8_t {
+    release,
+    extend,
+    inspect,
+    count,
+    align,
+    admit,
+    take,
+    extend_all,
+    release_all,
+    label,  // the last one
+};
+static_assert(contract_scripts.size() == static_cast<std::size_t>(contract::label) + 1);
+
+[[nodiscard]] constexpr const contract_script& script_for(contract which) noexcept
+{
+    return contract_scripts[static_cast<std::size_t>(which)];
+}
 
 }  // namespace redlock::testing

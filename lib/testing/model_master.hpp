@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/instant.hpp"
+#include "testing/contract.hpp"
 
 #include <cstdint>
 #include <map>
@@ -146,19 +147,7 @@ public:
     bool has_told = false;
 
 private:
-    /// The scripts, in the order of `contract_scripts`.
-    enum class script : std::uint8_t {
-        release,
-        extend,
-        inspect,
-        count,
-        raise,
-        admit,
-        take,
-        extend_all,
-        release_all,
-        label
-    };
+    using script = contract;
 
     std::string reply_to(base::instant now, session& s, const words& command);
     [[nodiscard]] bool has(std::string_view name) const;

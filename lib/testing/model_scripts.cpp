@@ -47,7 +47,7 @@ std::string model_master::script_command(const words& command)
     if (what != "LOAD" || !known) {
         throw std::runtime_error("a client loaded a script that the contract does not have");
     }
-    const std::string_view sha1 = contract_scripts[static_cast<std::size_t>(*known)].sha1;
+    const std::string_view sha1 = script_for(*known).sha1;
     scripts_.emplace(sha1);
     return bulk(sha1);
 }
@@ -64,7 +64,7 @@ std::string model_master::eval(instant now, session& s, const words& command)
     if (!known || !keys || *keys == 0 || command.size() < 3 + *keys || (is_of_one && *keys != 1)) {
         throw std::runtime_error("a script that the contract does not have");
     }
-    scripts_.emplace(contract_scripts[static_cast<std::size_t>(*known)].sha1);
+    scripts_.emplace(script_for(*known).sha1);
     return run(now, s, *known, command);
 }
 
@@ -81,7 +81,7 @@ std::string model_master::run(instant now, session& s, script which, const words
         return error(read_only);
     }
     switch (which) {
-        case script::raise: return raise(now, s, keys, args);
+        case script::align: return raise(now, s, keys, args);
         case script::admit: return admit(now, s, command);
         case script::take: return take(now, s, keys, args);
         case script::extend_all: return extend_all(now, s, keys, args);
@@ -97,7 +97,7 @@ std::string model_master::run(instant now, session& s, script which, const words
         case script::release: return compare_and_delete(now, s, key, command.at(4));
         case script::count: return count(now, s, command);
         case script::extend:
-        case script::raise:
+        case script::align:
         case script::admit:
         case script::take:
         case script::extend_all:

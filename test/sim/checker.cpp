@@ -34,12 +34,13 @@ bool is_script(const test::words& command, const test::contract_script& s)
            (command.front() == "EVAL" && command.at(1) == s.text);
 }
 
-// Indexes into the scripts of the contract.
-constexpr const test::contract_script& script_to_release = test::contract_scripts.front();
-constexpr const test::contract_script& script_to_count = test::contract_scripts[3];
-constexpr const test::contract_script& script_to_raise = test::contract_scripts[4];
-constexpr const test::contract_script& script_to_take = test::contract_scripts[6];
-constexpr const test::contract_script& script_to_release_all = test::contract_scripts.back();
+using test::contract;
+using test::script_for;
+constexpr const test::contract_script& script_to_release = script_for(contract::release);
+constexpr const test::contract_script& script_to_count = script_for(contract::count);
+constexpr const test::contract_script& script_to_raise = script_for(contract::align);
+constexpr const test::contract_script& script_to_take = script_for(contract::take);
+constexpr const test::contract_script& script_to_release_all = script_for(contract::release_all);
 
 /// The value of a counter that lasts. Zero: the counter is new, or the reply has no counter.
 std::int64_t counter_in(std::string_view reply)

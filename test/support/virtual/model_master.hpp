@@ -10,11 +10,13 @@
 // The model node that users have for their tests, in virtual time.
 namespace redlock::test {
 
+using testing::contract;
 using testing::contract_script;
 using testing::contract_scripts;
 using testing::date_of;
 using testing::model_master;
 using testing::parse_commands;
+using testing::script_for;
 using testing::session;
 using testing::take_command;
 using testing::words;
