@@ -141,9 +141,9 @@ TEST_CASE("a client prolongs a counter that may expire soon", "[core][fencing]")
 
 namespace {
 
-/// The nodes lose counters that the client's connections know. The client dies before it hears that
-/// its INCRs created new ones.
-void die_amid_lost_counters(bench_world& w)
+/// The nodes lose counters that the client's connections know. Its INCRs create new ones, and the
+/// answers are still under way.
+void create_lost_counters(bench_world& w, const acquire_options& o)
 {
     w.start();
     w.drop(w.lock("r", fenced));
@@ -151,8 +151,7 @@ void die_amid_lost_counters(bench_world& w)
         p->master.flush_keys();
         p->way_back = 5ms;
     }
-    (void)w.acquire("r", fenced);
-    w.core.reset();
+    (void)w.acquire("r", o);
 }
 
 /// Gives the nodes of one client to another as the first one left them.
@@ -172,7 +171,8 @@ TEST_CASE("the next client that wants the lock gives a ttl to a counter without 
           "[core][fencing]")
 {
     bench_world left;
-    die_amid_lost_counters(left);
+    create_lost_counters(left, fenced);
+    left.core.reset();  // the client dies
     bench_world w;
     const bool knows_it = GENERATE(false, true);
     CAPTURE(knows_it);
@@ -201,13 +201,7 @@ namespace {
 /// The nodes have lost their counters. They execute INCRs whose answers get lost.
 void lose_answers_amid_lost_counters(bench_world& w)
 {
-    w.start();
-    w.drop(w.lock("r", fenced));
-    for (const auto& p : w.peers) {
-        p->master.flush_keys();
-        p->way_back = 5ms;
-    }
-    (void)w.acquire("r", once);
+    create_lost_counters(w, once);
     for (unsigned i = 0; i < w.peers.size(); ++i) {
         REQUIRE_FALSE(w.peers[i]->master.find(w.now, counter)->end);
         w.close(i);

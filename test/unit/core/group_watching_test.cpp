@@ -127,21 +127,7 @@ TEST_CASE("a waiter for several resources that ends leaves nothing", "[core][wat
     group_world w;
     w.take_all();
     call& c = w.waiting_for_both();
-    SECTION("by cancellation")
-    {
-        w.cancel(c);
-    }
-    SECTION("by its timeout")
-    {
-        w.advance(61s);
-    }
-    SECTION("by a close")
-    {
-        w.core->close(w.now);
-        w.settle();
-    }
-    REQUIRE(c.done());
-    CHECK(w.core->waiters().watching() == 0);
+    w.end_in_each_way(c);
     const counts before = w.takes();
     w.give_back_all();
     w.advance(4 * round_trip);

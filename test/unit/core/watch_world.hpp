@@ -65,6 +65,26 @@ struct watch_world : bench_world {
         return c;
     }
 
+    /// Ends a waiter in another way in each run of the test. No node must be watched any more.
+    void end_in_each_way(call& waiter)
+    {
+        SECTION("by cancellation")
+        {
+            cancel(waiter);
+        }
+        SECTION("by its timeout")
+        {
+            advance(61s);
+        }
+        SECTION("by a close")
+        {
+            core->close(now);
+            settle();
+        }
+        REQUIRE(waiter.done());
+        CHECK(core->waiters().watching() == 0);
+    }
+
     template <class Is>
     void advance_until(Is is)
     {
