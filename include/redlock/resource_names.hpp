@@ -2,22 +2,35 @@
 
 #include <redlock/detail/export.hpp>
 
-#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace redlock {
+
+namespace detail {
+
+/// A type of names, which can be read without a change.
+template <class Name>
+concept name_like = std::is_convertible_v<const Name&, std::string_view>;
+
+template <class Name>
+inline constexpr bool is_read_quietly =
+    std::is_nothrow_convertible_v<const Name&, std::string_view>;
+
+}  // namespace detail
 
 /**
  * The resource of a lock, or the several resources of one lock. Made from a name, or from a list of
  * names: `"order:42"`, `{"from", "to"}`, a `std::vector<std::string>`.
  *
  * An object made from a name refers to that name, as a `std::string_view` does. An object made from
- * a list owns the names, and its copies share them. A list of one name is the same as the name.
+ * a list owns the names, and its copies share them. A list of one name is the same as the name. To
+ * keep a single name, use `owned`, or a list of one name in braces.
  */
 class resource_names {
 public:
@@ -25,8 +38,8 @@ public:
     using list_ptr = std::shared_ptr<const std::vector<std::string>>;
 
     /// Refers to `one`, which must outlive this object and its copies.
-    template <std::convertible_to<std::string_view> Name>
-    resource_names(const Name& one) noexcept : first_(one)
+    template <detail::name_like Name>
+    resource_names(const Name& one) noexcept(detail::is_read_quietly<Name>) : first_(one)
     {}
     /// Owns `names`.
     /// @throws std::bad_alloc
@@ -39,6 +52,24 @@ public:
         : first_(names->empty() ? std::string_view{} : names->front()),
           list_(std::move(names))
     {}
+
+    /// Refers to the same name, or shares the list.
+    resource_names(const resource_names&) = default;
+    /// Refers to the same name, or shares the list.
+    resource_names& operator=(const resource_names&) = default;
+    /// Leaves an empty name in `other`.
+    resource_names(resource_names&& other) noexcept
+        : first_(std::exchange(other.first_, {})),
+          list_(std::move(other.list_))
+    {}
+    /// Leaves an empty name in `other`.
+    resource_names& operator=(resource_names&& other) noexcept
+    {
+        first_ = std::exchange(other.first_, {});
+        list_ = std::move(other.list_);
+        return *this;
+    }
+    ~resource_names() = default;
 
     /// The name, or the first name of the list; empty if the list is empty.
     [[nodiscard]] std::string_view first() const noexcept { return first_; }

@@ -29,8 +29,9 @@ void driver::want_turn() noexcept
         turn_wanted_ = true;
     } catch (const std::bad_alloc&) {
         // Without memory for the turn, an alarm that fires at once replaces it.
-        const instant at = now();
-        alarm_.fire_by(at, at, shared_from_this());
+        if (const instant at = now(); !alarm_.is_due(at)) {
+            alarm_.set(at, at, shared_from_this());
+        }
     }
 }
 
@@ -152,7 +153,7 @@ void driver::flush()
     }
     links_.serve();
     if (stopped_) {
-        alarm_.cancel_later(now());
+        alarm_.cancel_unless_due(now());
     } else {
         set_alarm();
     }
@@ -173,7 +174,9 @@ void driver::set_alarm() noexcept
     if (closing_ && !stopped_) {
         next = std::min(next, close_by_);
     }
-    alarm_.fire_by(next, at, shared_from_this());
+    if (alarm_.is_late_for(next, at)) {
+        alarm_.set(next, at, shared_from_this());
+    }
 }
 
 void driver::on_alarm()

@@ -16,14 +16,19 @@ class lazy_alarm {
 public:
     explicit lazy_alarm(std::unique_ptr<alarm> a) noexcept : alarm_(std::move(a)) {}
 
-    /// Makes the alarm fire by `when`. If there is no memory for that, an earlier alarm fires in
-    /// time, or the next event of the client sets the alarm again.
-    void fire_by(base::instant when, base::instant now,
-                 const std::shared_ptr<alarm_events>& whom) noexcept
+    /// Whether the alarm must be set, so that it fires by `when`.
+    [[nodiscard]] bool is_late_for(base::instant when, base::instant now) const noexcept
     {
-        if (when >= fires_at(now) - clock_noise) {
-            return;
-        }
+        return when < fires_at(now) - clock_noise;
+    }
+    /// Whether the alarm is set and due.
+    [[nodiscard]] bool is_due(base::instant now) const noexcept { return fires_at(now) <= now; }
+
+    /// Makes the alarm fire at `when`. If there is no memory for that, an earlier alarm fires in
+    /// time, or the next event of the client sets the alarm again.
+    void set(base::instant when, base::instant now,
+             const std::shared_ptr<alarm_events>& whom) noexcept
+    {
         try {
             alarm_->set(when - now, whom);
             is_set_ = true;
@@ -32,9 +37,9 @@ public:
         }
     }
     /// Cancels the alarm, unless it is due: it may replace a turn that couldn't be posted.
-    void cancel_later(base::instant now) noexcept
+    void cancel_unless_due(base::instant now) noexcept
     {
-        if (is_set_ && fires_at(now) > now) {
+        if (is_set_ && !is_due(now)) {
             alarm_->cancel();
             is_set_ = false;
         }

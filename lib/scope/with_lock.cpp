@@ -20,10 +20,8 @@
 
 #include <exception>
 #include <memory>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace redlock::detail {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "base/address.hpp"
 #include "base/login.hpp"
-#include "base/settings.hpp"
 
 #include <optional>
 #include <string>
