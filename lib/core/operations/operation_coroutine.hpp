@@ -12,7 +12,8 @@ struct operation;
 
 /**
  * The coroutine of one operation. It runs at once until its first wait, is resumed by
- * `operation_context::run`, and destroys itself at its end. Its frame comes from the pool of the context.
+ * `operation_context::run`, and destroys itself at its end. Its frame comes from the pool of the
+ * context.
  */
 struct operation_coroutine {
     struct promise_type {
