@@ -473,6 +473,7 @@ void checker::on_set(unsigned client, unsigned node, const std::string& token, b
     }
     users.set_on |= 1U << node;
     users.first_set = std::min(users.first_set, w_.now());
+    users.set_at[node] = w_.now();
     users.granted_on |= was_refused || is_error ? 0U : 1U << node;
     if (!was_refused) {
         return;
@@ -1053,11 +1054,17 @@ void checker::check_extend(const call& c, const error_code& ec) const
     if (!ec) {
         return;
     }
-    const std::uint32_t having = holders(c.resource, c.token, w_.now());
-    // An adopt asks the nodes, whatever the client believed before. Their answers may be too late.
-    const bool may_be_believed = c.what == core::operation::kind::adopt
-                                     ? c.begun + 100ms > w_.now()
-                                     : c.believed_until > w_.now();
+    std::uint32_t having = holders(c.resource, c.token, w_.now());
+    // An adopt asks the nodes, whatever the client believed before. Their answers may be too late,
+    // or come before the SET of the client that had the lock.
+    const bool is_adopt = c.what == core::operation::kind::adopt;
+    if (const auto users = tokens_.find(c.token); is_adopt && users != tokens_.end()) {
+        for (const auto& [node, at] : users->second.set_at) {
+            having &= at > c.begun ? ~(1U << node) : ~0U;
+        }
+    }
+    const bool may_be_believed =
+        is_adopt ? c.begun + 100ms > w_.now() : c.believed_until > w_.now();
     if (ec == errc::lost) {
         if (may_be_believed && w_.planned().outside == beyond::nothing &&
             count_of(having & ~rolled_back_since(c.begun)) >= quorum()) {

@@ -184,6 +184,8 @@ private:
         /// Nodes that were admitted when they got the key, so that their votes count.
         std::uint32_t proven_on = 0;
         instant first_set = instant::max();
+        /// By node: when it got the SET.
+        std::map<unsigned, instant> set_at;
         nanos longest_ttl{};
         bool had = false;  ///< a caller got a lock with this token
         bool orphaned = false;
