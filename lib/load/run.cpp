@@ -163,7 +163,7 @@ std::string bench_run::server_name()
 void bench_run::operator()()
 {
     auto& io = lanes_.front().io;
-    asio::co_spawn(io, script(), [](std::exception_ptr e) {
+    asio::co_spawn(io, script(), [](const std::exception_ptr& e) {
         if (e) {
             std::rethrow_exception(e);
         }

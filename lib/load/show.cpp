@@ -127,7 +127,7 @@ int bench_show::operator()()
         interrupted_by_ = signal;
         stage_.stop();
     });
-    asio::co_spawn(stage_, script(), [this, &signals](std::exception_ptr e) {
+    asio::co_spawn(stage_, script(), [this, &signals](const std::exception_ptr& e) {
         broken_ = e;
         signals.cancel();
     });

@@ -21,7 +21,7 @@ constexpr auto patience = 2s;
 /// After more in flight the records of a client would lie further apart.
 constexpr std::size_t taken_at_a_time = 64;
 
-void rethrow(std::exception_ptr e)
+void rethrow(const std::exception_ptr& e)
 {
     if (e) {
         std::rethrow_exception(e);
