@@ -19,8 +19,9 @@
 namespace redlock {
 
 /// Maximum length of a resource name, in bytes. A name may contain any bytes, including NUL and
-/// line ends. It must not end with ":fencing" or ":redlock:holder". These suffixes name the keys
-/// beside a lock: its fencing counter and the label of its holder.
+/// line ends. It must not end with ":fencing", ":redlock:holder", ":redlock:queue" or
+/// ":redlock:ticket". These suffixes name the keys beside a lock: its fencing counter, the label of
+/// its holder, and the queue of the clients that wait for it with their tickets.
 inline constexpr std::size_t max_resource_size = 64 * 1024;
 
 /// Maximum number of resources in one lock. The sum of their lengths is at most

@@ -56,7 +56,7 @@ enum class errc {
 
     /// A resource name, or a list of names, is not usable:
     /// - A name is empty, or longer than `max_resource_size`.
-    /// - A name ends with ":fencing" or ":redlock:holder".
+    /// - A name ends with ":fencing", ":redlock:holder", ":redlock:queue" or ":redlock:ticket".
     /// - A name is one of the restart guard's own, under `config::restart_guard`.
     /// - A list is empty, or has more than `max_resources` names, or more than `max_resource_size`
     ///   bytes in all.

@@ -284,6 +284,12 @@ const char* fault_of_resource(const settings& s, std::string_view resource) noex
     if (resource.ends_with(holder_suffix)) {
         return "ends with ':redlock:holder', as the names of holders' labels do";
     }
+    if (resource.ends_with(queue_suffix)) {
+        return "ends with ':redlock:queue', as the names of queues do";
+    }
+    if (resource.ends_with(ticket_suffix)) {
+        return "ends with ':redlock:ticket', as the names of tickets do";
+    }
     const bool is_of_the_guard =
         s.guard && (resource == marker_resource || resource.starts_with(pending_resource));
     return is_of_the_guard ? "is a name of the restart guard's own" : nullptr;

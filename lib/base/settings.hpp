@@ -38,6 +38,11 @@ inline constexpr nanos fixed_drift = std::chrono::milliseconds{2};
 inline constexpr std::string_view counter_suffix = ":fencing";
 /// The suffix of a resource that names the key with the holder's label.
 inline constexpr std::string_view holder_suffix = ":redlock:holder";
+/// The suffix of a resource that names the queue of the clients that wait for it.
+inline constexpr std::string_view queue_suffix = ":redlock:queue";
+/// The suffix of the key of one ticket in that queue. The resource, a colon and the ticket come
+/// before it.
+inline constexpr std::string_view ticket_suffix = ":redlock:ticket";
 
 /// The smallest size at which any two sets of nodes share a node.
 [[nodiscard]] constexpr std::size_t majority_of(std::size_t nodes) noexcept
@@ -147,8 +152,8 @@ struct ttl_fault {
 [[nodiscard]] std::optional<ttl_fault> fault_of_ttl(const settings& s,
                                                     std::chrono::milliseconds ttl) noexcept;
 
-/// Returns `errc::invalid_resource` if the name is empty, is longer than `max_resource_size`, ends
-/// with `counter_suffix` or `holder_suffix`, or belongs to the restart guard.
+/// Returns `errc::invalid_resource` if the name is empty, is longer than `max_resource_size`, has
+/// the suffix of a key beside a lock, or belongs to the restart guard.
 [[nodiscard]] error_code validate_resource(const settings& s, std::string_view resource) noexcept;
 
 /// The fault of resources that are locked as one, in a text for the user.

@@ -6,8 +6,10 @@
 /**
  * The scripts that a node runs for the client.
  *
- * They use only the keys that they are given. They have no shebang: a node that is out of memory
- * refuses a script with a shebang before it runs, but still runs these.
+ * They use only the keys that they are given. The queue's scripts also use the keys of tickets, and
+ * make their names from the given key of the lock and the tickets in the queue. The scripts have no
+ * shebang: a node that is out of memory refuses a script with a shebang before it runs, but still
+ * runs these.
  */
 namespace redlock::resp {
 
@@ -243,6 +245,114 @@ inline constexpr script extend_all_script{
     "end\n"
     "return 1",
     "ef70db737397bf9dd198bba5f483a53539f16c46"};
+
+// Scripts for the queue of the clients that wait for a lock. The queue is a sorted set of tickets.
+// The score of a ticket is its number: the node's time in microseconds when the client took the
+// ticket, and above the number of the last ticket. Each ticket also has a key, which expires after
+// its client is gone.
+
+/// Keeps the place of the ticket ARGV[1] in the queue KEYS[2] of the lock KEYS[1], or adds the
+/// ticket. A new ticket goes to the end if ARGV[3] is 0. Otherwise ARGV[3] is the number that the
+/// ticket had before. The ticket's key gets a ttl of ARGV[2] milliseconds, and the queue gets twice
+/// that ttl. Each write of the key notifies the client after it. So the script writes the key of a
+/// known ticket only if less than half of its ttl is left.
+///
+/// The script removes up to 100 tickets directly before this one if their keys are gone.
+///
+/// ARGV[4] is "1" if the client finds that the queue does not move, else "0". If it is "1" and the
+/// lock doesn't exist, the script first deletes the key of the first ticket. Then it shortens the
+/// ttl of the keys of up to 100 more tickets before this one to 1 s. Each of these changes notifies
+/// the client after the ticket. A client that still runs then asks for its place, and so gives its
+/// own key the whole ttl.
+///
+/// If KEYS[2] has another type, nothing is written. If the node is out of memory, nothing is
+/// written for a new ticket. If the user may not call PEXPIRE or ZADD, only the key of a new ticket
+/// is written. The script returns an array:
+///
+/// - how many tickets are before this one;
+/// - the ticket directly before it. It is empty if there is none, or if 100 tickets were removed;
+/// - the remaining ttl of the lock as PTTL returns it;
+/// - the ticket's number;
+/// - how many tickets were removed.
+inline constexpr script queue_script{
+    "local function key(ticket)\n"
+    "    return KEYS[1]..\":\"..ticket..\":redlock:ticket\"\n"
+    "end\n"
+    "local ttl = tonumber(ARGV[2])\n"
+    "local number = tonumber(ARGV[3])\n"
+    "local before = redis.call(\"zrank\",KEYS[2],ARGV[1])\n"
+    "local is_new = not before\n"
+    "if before then\n"
+    "    number = tonumber(redis.call(\"zrange\",KEYS[2],before,before,\"withscores\")[2])\n"
+    "else\n"
+    "    if number == 0 then\n"
+    "        local time = redis.call(\"time\")\n"
+    "        number = time[1]*1000000+time[2]\n"
+    "        local last = redis.call(\"zrange\",KEYS[2],-1,-1,\"withscores\")[2]\n"
+    "        last = tonumber(last or \"0\")\n"
+    "        if last < 9007199254740991 then\n"
+    "            number = math.max(number,last+1)\n"
+    "        end\n"
+    "    end\n"
+    "    redis.call(\"set\",key(ARGV[1]),\"\",\"px\",ARGV[2])\n"
+    "end\n"
+    "local has_ttl = redis.call(\"pexpire\",KEYS[2],2*ttl) == 1\n"
+    "if is_new then\n"
+    "    redis.call(\"zadd\",KEYS[2],string.format(\"%.0f\",number),ARGV[1])\n"
+    "    before = redis.call(\"zrank\",KEYS[2],ARGV[1])\n"
+    "    if not has_ttl then\n"
+    "        redis.call(\"pexpire\",KEYS[2],2*ttl)\n"
+    "    end\n"
+    "elseif redis.call(\"pttl\",key(ARGV[1])) < ttl/2 then\n"
+    "    redis.call(\"set\",key(ARGV[1]),\"\",\"px\",ARGV[2])\n"
+    "end\n"
+    "local lock = redis.call(\"pttl\",KEYS[1])\n"
+    "if ARGV[4] == \"1\" and lock == -2 and before > 0 then\n"
+    "    local earlier = redis.call(\"zrange\",KEYS[2],0,math.min(before-1,100))\n"
+    "    redis.call(\"del\",key(earlier[1]))\n"
+    "    for i = 2,#earlier do\n"
+    "        local left = redis.call(\"pttl\",key(earlier[i]))\n"
+    "        if left == -1 or left > 1000 then\n"
+    "            redis.call(\"pexpire\",key(earlier[i]),1000)\n"
+    "        end\n"
+    "    end\n"
+    "end\n"
+    "local nearest = \"\"\n"
+    "local removed = 0\n"
+    "while before > 0 and removed < 100 do\n"
+    "    local ticket = redis.call(\"zrange\",KEYS[2],before-1,before-1)[1]\n"
+    "    if redis.call(\"pttl\",key(ticket)) ~= -2 then\n"
+    "        nearest = ticket\n"
+    "        break\n"
+    "    end\n"
+    "    redis.call(\"zrem\",KEYS[2],ticket)\n"
+    "    removed = removed+1\n"
+    "    before = before-1\n"
+    "end\n"
+    "return {before,nearest,lock,number,removed}",
+    "11bfe2fa7af2758222b93710b0a0791345756043"};
+
+/// Removes the ticket ARGV[1] from the queue KEYS[2] of the lock KEYS[1], and deletes the ticket's
+/// key. If ARGV[1] is empty, the script changes nothing. Returns how many tickets the queue has.
+inline constexpr script leave_script{
+    "if ARGV[1] ~= \"\" then\n"
+    "    redis.call(\"zrem\",KEYS[2],ARGV[1])\n"
+    "    redis.call(\"del\",KEYS[1]..\":\"..ARGV[1]..\":redlock:ticket\")\n"
+    "end\n"
+    "return redis.call(\"zcard\",KEYS[2])",
+    "96b52ac8f95f82f7dbe143913603f0db5257fbdf"};
+
+/// Returns an array: how many tickets the queue KEYS[1] has, and the age of the first ticket in
+/// milliseconds, or -1 if there is none.
+inline constexpr script queue_state_script{
+    "local first = redis.call(\"zrange\",KEYS[1],0,0,\"withscores\")\n"
+    "if not first[1] then\n"
+    "    return {0,-1}\n"
+    "end\n"
+    "local time = redis.call(\"time\")\n"
+    "local age = (time[1]*1000000+time[2]-first[2])/1000\n"
+    "return {redis.call(\"zcard\",KEYS[1]),math.max(0,math.min(age,1e15))}",
+    "8a280b044f56b2e687f92bdd66f93a0621398e08"};
 
 // Script for the restart guard.
 

@@ -17,9 +17,10 @@ struct contract_script {
 };
 
 /// All scripts of the contract. Single keys: release, extend, inspect, count with a fencing
-/// counter. Then: align counters, admit a node. Several keys: take, extend, release. Last: store a
-/// label. They are written out here again and not taken from the library, because this is the
-/// agreed text, whatever the library sends.
+/// counter. Then: align counters, admit a node. Several keys: take, extend, release. Then: store a
+/// label. The queue of waiting clients: keep a place, leave, ask for the state. They are written
+/// out here again and not taken from the library, because this is the agreed text, whatever the
+/// library sends.
 inline constexpr std::array contract_scripts{
     contract_script{"release", "647c65a442733a1aa440f99908d249d13b4d6c4a",
                     "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
@@ -177,6 +178,77 @@ inline constexpr std::array contract_scripts{
         "local left = redis.call(\"pttl\",KEYS[1])\n"
         "redis.call(\"set\",KEYS[1],ARGV[1],\"px\",math.max(ARGV[2],left))\n"
         "return 1"},
+    contract_script{
+        "queue", "11bfe2fa7af2758222b93710b0a0791345756043",
+        "local function key(ticket)\n"
+        "    return KEYS[1]..\":\"..ticket..\":redlock:ticket\"\n"
+        "end\n"
+        "local ttl = tonumber(ARGV[2])\n"
+        "local number = tonumber(ARGV[3])\n"
+        "local before = redis.call(\"zrank\",KEYS[2],ARGV[1])\n"
+        "local is_new = not before\n"
+        "if before then\n"
+        "    number = tonumber(redis.call(\"zrange\",KEYS[2],before,before,\"withscores\")[2])\n"
+        "else\n"
+        "    if number == 0 then\n"
+        "        local time = redis.call(\"time\")\n"
+        "        number = time[1]*1000000+time[2]\n"
+        "        local last = redis.call(\"zrange\",KEYS[2],-1,-1,\"withscores\")[2]\n"
+        "        last = tonumber(last or \"0\")\n"
+        "        if last < 9007199254740991 then\n"
+        "            number = math.max(number,last+1)\n"
+        "        end\n"
+        "    end\n"
+        "    redis.call(\"set\",key(ARGV[1]),\"\",\"px\",ARGV[2])\n"
+        "end\n"
+        "local has_ttl = redis.call(\"pexpire\",KEYS[2],2*ttl) == 1\n"
+        "if is_new then\n"
+        "    redis.call(\"zadd\",KEYS[2],string.format(\"%.0f\",number),ARGV[1])\n"
+        "    before = redis.call(\"zrank\",KEYS[2],ARGV[1])\n"
+        "    if not has_ttl then\n"
+        "        redis.call(\"pexpire\",KEYS[2],2*ttl)\n"
+        "    end\n"
+        "elseif redis.call(\"pttl\",key(ARGV[1])) < ttl/2 then\n"
+        "    redis.call(\"set\",key(ARGV[1]),\"\",\"px\",ARGV[2])\n"
+        "end\n"
+        "local lock = redis.call(\"pttl\",KEYS[1])\n"
+        "if ARGV[4] == \"1\" and lock == -2 and before > 0 then\n"
+        "    local earlier = redis.call(\"zrange\",KEYS[2],0,math.min(before-1,100))\n"
+        "    redis.call(\"del\",key(earlier[1]))\n"
+        "    for i = 2,#earlier do\n"
+        "        local left = redis.call(\"pttl\",key(earlier[i]))\n"
+        "        if left == -1 or left > 1000 then\n"
+        "            redis.call(\"pexpire\",key(earlier[i]),1000)\n"
+        "        end\n"
+        "    end\n"
+        "end\n"
+        "local nearest = \"\"\n"
+        "local removed = 0\n"
+        "while before > 0 and removed < 100 do\n"
+        "    local ticket = redis.call(\"zrange\",KEYS[2],before-1,before-1)[1]\n"
+        "    if redis.call(\"pttl\",key(ticket)) ~= -2 then\n"
+        "        nearest = ticket\n"
+        "        break\n"
+        "    end\n"
+        "    redis.call(\"zrem\",KEYS[2],ticket)\n"
+        "    removed = removed+1\n"
+        "    before = before-1\n"
+        "end\n"
+        "return {before,nearest,lock,number,removed}"},
+    contract_script{"leave", "96b52ac8f95f82f7dbe143913603f0db5257fbdf",
+                    "if ARGV[1] ~= \"\" then\n"
+                    "    redis.call(\"zrem\",KEYS[2],ARGV[1])\n"
+                    "    redis.call(\"del\",KEYS[1]..\":\"..ARGV[1]..\":redlock:ticket\")\n"
+                    "end\n"
+                    "return redis.call(\"zcard\",KEYS[2])"},
+    contract_script{"queue_state", "8a280b044f56b2e687f92bdd66f93a0621398e08",
+                    "local first = redis.call(\"zrange\",KEYS[1],0,0,\"withscores\")\n"
+                    "if not first[1] then\n"
+                    "    return {0,-1}\n"
+                    "end\n"
+                    "local time = redis.call(\"time\")\n"
+                    "local age = (time[1]*1000000+time[2]-first[2])/1000\n"
+                    "return {redis.call(\"zcard\",KEYS[1]),math.max(0,math.min(age,1e15))}"},
 };
 
 /// The scripts of the contract, in the order of `contract_scripts`.
@@ -190,9 +262,12 @@ enum class contract : std::uint8_t {
     take,
     extend_all,
     release_all,
-    label,  // the last one
+    label,
+    queue,
+    leave,
+    queue_state,  // the last one
 };
-static_assert(contract_scripts.size() == static_cast<std::size_t>(contract::label) + 1);
+static_assert(contract_scripts.size() == static_cast<std::size_t>(contract::queue_state) + 1);
 
 [[nodiscard]] constexpr const contract_script& script_for(contract which) noexcept
 {

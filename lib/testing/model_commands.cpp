@@ -49,6 +49,12 @@ constexpr std::array known_commands{
     command_traits{"SCRIPT", -2},
     command_traits{"SELECT", 2, true},
     command_traits{"SET", -3, false, true},
+    command_traits{"TYPE", 2},
+    command_traits{"ZADD", -4, false, true},
+    command_traits{"ZCARD", 2},
+    command_traits{"ZRANGE", -4},
+    command_traits{"ZRANK", 3},
+    command_traits{"ZREM", -3, false, false, true},
 };
 
 const command_traits* traits_of(std::string_view name)

@@ -268,8 +268,15 @@ std::string model_master::keyed(instant now, session& s, const words& command)
     if (name == "GETRANGE") {
         return get_range(now, s, command);
     }
+    if (name == "ZADD") {
+        return zadd(now, s, command);
+    }
+    if (name == "ZRANGE") {
+        return zrange(now, s, command);
+    }
     come_upon(now, s, command.at(1));
-    if (name == "GET" || name == "PTTL" || name == "EXISTS") {
+    if (name == "GET" || name == "PTTL" || name == "EXISTS" || name == "TYPE" || name == "ZCARD" ||
+        name == "ZRANK") {
         track(s, command[1]);
     }
     if (name == "DELIFEQ" || name == "DELEX") {
@@ -291,13 +298,19 @@ std::string model_master::keyed(instant now, session& s, const words& command)
         return increment(now, s, command.at(1));
     }
     if (name == "HSET") {
-        const entry* there = find(now, command.at(1));
-        if (there != nullptr && !there->foreign_kind) {
-            return error(wrong_type);
-        }
-        const bool is_new = there == nullptr;
-        change(command[1], is_new ? entry{{}, std::nullopt, true} : entry{*there}, &s);
-        return integer(is_new);
+        return hset(now, s, command.at(1));
+    }
+    if (name == "TYPE") {
+        return type(now, command.at(1));
+    }
+    if (name == "ZCARD") {
+        return zcard(now, command.at(1));
+    }
+    if (name == "ZRANK") {
+        return zrank(now, s, command);
+    }
+    if (name == "ZREM") {
+        return zrem(now, s, command);
     }
     throw std::logic_error("the model knows this command and does not run it");
 }
@@ -397,19 +410,49 @@ std::string model_master::remove(instant now, session& s, const words& command)
 
 std::string model_master::pexpire(instant now, session& s, const words& command)
 {
-    const entry* there = find(now, command.at(1));
+    return integer(set_ttl(now, s, command.at(1), milliseconds{std::stoll(command.at(2))}));
+}
+
+/// Gives a key another ttl, or deletes it if the ttl isn't positive. Returns whether it exists.
+bool model_master::set_ttl(instant now, session& s, const std::string& key, milliseconds ttl)
+{
+    come_upon(now, s, key);
+    const entry* there = find(now, key);
     if (there == nullptr) {
-        return integer(0);
+        return false;
     }
-    const milliseconds ttl{std::stoll(command.at(2))};
     if (ttl <= milliseconds{0}) {
-        change(command[1], std::nullopt, &s);
-        return integer(1);
+        change(key, std::nullopt, &s);
+        return true;
     }
     entry e = *there;
     e.end = now + ttl;
-    change(command[1], std::move(e), &s);
-    return integer(1);
+    change(key, std::move(e), &s);
+    return true;
+}
+
+/// Sets a field of a hash. The model forgets the fields and knows only that the key is no string.
+std::string model_master::hset(instant now, session& s, const std::string& key)
+{
+    const entry* there = find(now, key);
+    if (there != nullptr && (!there->foreign_kind || !there->tickets.empty())) {
+        return error(wrong_type);
+    }
+    const bool is_new = there == nullptr;
+    change(key, is_new ? entry{{}, std::nullopt, true} : entry{*there}, &s);
+    return integer(is_new);
+}
+
+std::string model_master::type(instant now, const std::string& key) const
+{
+    const entry* e = find(now, key);
+    if (e == nullptr) {
+        return "+none\r\n";
+    }
+    if (!e->foreign_kind) {
+        return "+string\r\n";
+    }
+    return e->tickets.empty() ? "+hash\r\n" : "+zset\r\n";
 }
 
 std::string model_master::increment(instant now, session& s, const std::string& key)

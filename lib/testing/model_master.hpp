@@ -3,6 +3,7 @@
 #include "base/instant.hpp"
 #include "testing/contract.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -66,10 +67,19 @@ struct session {
  */
 class model_master {
 public:
+    /// A member of a sorted set and its score.
+    struct ticket {
+        double number = 0;
+        std::string name;
+    };
+
     struct entry {
         std::string value;
         std::optional<base::instant> end;
+        /// The value isn't a string.
         bool foreign_kind = false;
+        /// The members of a sorted set in their order. Any other key has none.
+        std::vector<ticket> tickets{};
     };
 
     /// Observes each change of a key. `after` is null if the key is gone. `by` is null if the key
@@ -170,6 +180,8 @@ private:
     std::string get_range(base::instant now, session& s, const words& command);
     std::string remove(base::instant now, session& s, const words& command);
     std::string pexpire(base::instant now, session& s, const words& command);
+    std::string hset(base::instant now, session& s, const std::string& key);
+    std::string type(base::instant now, const std::string& key) const;
     std::string increment(base::instant now, session& s, const std::string& key);
     std::string eval(base::instant now, session& s, const words& command);
     std::string run(base::instant now, session& s, script which, const words& command);
@@ -181,6 +193,25 @@ private:
     std::string take(base::instant now, session& s, const words& keys, const words& args);
     std::string extend_all(base::instant now, session& s, const words& keys, const words& args);
     std::string release_all(base::instant now, session& s, const words& keys, const words& args);
+    std::string zadd(base::instant now, session& s, const words& command);
+    std::string zrange(base::instant now, session& s, const words& command);
+    std::string zrank(base::instant now, const session& s, const words& command) const;
+    std::string zrem(base::instant now, session& s, const words& command);
+    std::string zcard(base::instant now, const std::string& key) const;
+    std::string keep_place(base::instant now, session& s, const words& keys, const words& args);
+    std::string leave(base::instant now, session& s, const words& keys, const words& args);
+    std::string queue_state(base::instant now, session& s, const std::string& queue);
+    void shorten_earlier(base::instant now, session& s, const words& keys, std::size_t before);
+    [[nodiscard]] double new_number(base::instant now, session& s, const std::string& queue);
+    [[nodiscard]] std::span<const ticket> tickets(base::instant now, const std::string& key) const;
+    [[nodiscard]] bool has_no_tickets(base::instant now, const std::string& key) const;
+    void add_ticket(base::instant now, session& s, const std::string& queue, ticket t);
+    bool remove_ticket(base::instant now, session& s, const std::string& queue,
+                       std::string_view name);
+    void put_ticket_key(base::instant now, session& s, const std::string& key,
+                        const std::string& ttl_ms);
+    bool set_ttl(base::instant now, session& s, const std::string& key,
+                 std::chrono::milliseconds ttl);
     void come_upon(base::instant now, session& s, const std::string& key);
     void read(base::instant now, session& s, const std::string& key);
     [[nodiscard]] bool has(base::instant now, const std::string& key, std::string_view value) const;

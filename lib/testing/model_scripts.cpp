@@ -17,6 +17,27 @@ namespace {
 /// A fencing counter below this value didn't begin with a date.
 constexpr std::int64_t least_seeded = 1'000'000'000'000'000;
 
+/// Whether a script can have that many keys.
+bool takes(contract script, std::size_t keys)
+{
+    switch (script) {
+        case contract::release:
+        case contract::extend:
+        case contract::inspect:
+        case contract::count:
+        case contract::label:
+        case contract::queue_state: return keys == 1;
+        case contract::queue:
+        case contract::leave: return keys == 2;
+        case contract::align:
+        case contract::admit:
+        case contract::take:
+        case contract::extend_all:
+        case contract::release_all: break;
+    }
+    return keys != 0;
+}
+
 }  // namespace
 
 std::optional<model_master::script> model_master::script_of(std::string_view sha1_or_text)
@@ -60,8 +81,7 @@ std::string model_master::eval(instant now, session& s, const words& command)
     }
     const auto known = script_of(command.at(1));
     const auto keys = number<std::size_t>(command.at(2));
-    const bool is_of_one = known && (*known <= script::count || *known == script::label);
-    if (!known || !keys || *keys == 0 || command.size() < 3 + *keys || (is_of_one && *keys != 1)) {
+    if (!known || !keys || command.size() < 3 + *keys || !takes(*known, *keys)) {
         throw std::runtime_error("a script that the contract does not have");
     }
     scripts_.emplace(script_for(*known).sha1);
@@ -75,8 +95,11 @@ std::string model_master::run(instant now, session& s, script which, const words
     const words& keys = keys_of_script_;
     const words args(end_of_keys, command.end());
     const std::string& key = keys.front();
-    // A release of a key that doesn't exist writes nothing, so a read-only server permits it.
-    if (is_read_only && which != script::inspect &&
+    // A release of a key that doesn't exist writes nothing, so a read-only server permits it. The
+    // scripts of the queue find out themselves whether they write.
+    const bool reads_first = which == script::inspect || which == script::queue ||
+                             which == script::leave || which == script::queue_state;
+    if (is_read_only && !reads_first &&
         (which != script::release || has(now, key, command.at(4)))) {
         return error(read_only);
     }
@@ -87,6 +110,9 @@ std::string model_master::run(instant now, session& s, script which, const words
         case script::extend_all: return extend_all(now, s, keys, args);
         case script::release_all: return release_all(now, s, keys, args);
         case script::label: return store_label(now, s, command);
+        case script::queue: return keep_place(now, s, keys, args);
+        case script::leave: return leave(now, s, keys, args);
+        case script::queue_state: return queue_state(now, s, key);
         case script::inspect:
         case script::release:
         case script::count:
@@ -102,7 +128,10 @@ std::string model_master::run(instant now, session& s, script which, const words
         case script::take:
         case script::extend_all:
         case script::release_all:
-        case script::label: break;
+        case script::label:
+        case script::queue:
+        case script::leave:
+        case script::queue_state: break;
     }
     const entry* e = find(now, key);
     if (e != nullptr && e->foreign_kind) {

@@ -57,6 +57,12 @@ constexpr std::array names{
     named{"SCRIPT LOAD"},
     named{"SELECT"},
     named{"SET", place::next},
+    named{"TYPE", place::next},
+    named{"ZADD", place::next},
+    named{"ZCARD", place::next},
+    named{"ZRANGE", place::next},
+    named{"ZRANK", place::next},
+    named{"ZREM", place::next},
 };
 
 const named* find(std::string_view name)

@@ -420,6 +420,8 @@ TEST_CASE("a command names wrong arguments and does nothing", "[locks]")
         {{"inspect", ""}, "resource 1: is empty"},
         {{"acquire", "job", "a:fencing"}, "resource 2: ends with ':fencing'"},
         {{"release", "a:redlock:holder"}, "resource 1: ends with ':redlock:holder'"},
+        {{"inspect", "a:redlock:queue"}, "resource 1: ends with ':redlock:queue'"},
+        {{"acquire", "a:redlock:ticket"}, "resource 1: ends with ':redlock:ticket'"},
         {{"acquire", std::string(65'537, 'x')}, "resource 1: is longer than 65536 bytes"},
         {{"acquire", std::string(40'000, 'x'), std::string(40'000, 'y')},
          "resources: all names together are longer than 65536 bytes"},

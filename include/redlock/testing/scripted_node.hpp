@@ -154,6 +154,9 @@ public:
      * - "align", the script that aligns counters that differ.
      * - "admit", the script of the restart guard.
      * - "label", the script for the label of a holder.
+     * - "queue" and "leave", the scripts by which a waiting client asks for its place in the queue
+     *   of a resource and leaves the queue.
+     * - "queue_state", the script that tells how many clients wait.
      *
      * Several answers for one command take turns in the order of the calls. A further answer
      * replaces one for `always`.

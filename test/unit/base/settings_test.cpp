@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -517,6 +518,23 @@ TEST_CASE("no resource has the name of another's fencing counter", "[base][setti
     CHECK_FALSE(validate_resource(s, "fencing"));
     CHECK_FALSE(validate_resource(s, "r:fencing/1"));
     CHECK_FALSE(validate_resource(s, "r:Fencing"));
+}
+
+TEST_CASE("no resource has the name of a key beside another's lock", "[base][settings]")
+{
+    const settings s = with_drift(0.01, 50ms);
+    for (const std::string_view suffix :
+         {counter_suffix, holder_suffix, queue_suffix, ticket_suffix}) {
+        const std::string name(suffix);
+        CAPTURE(name);
+        CHECK(validate_resource(s, "r" + name) == errc::invalid_resource);
+        CHECK(validate_resource(s, name) == errc::invalid_resource);
+        CHECK_FALSE(validate_resource(s, name.substr(1)));
+        CHECK_FALSE(validate_resource(s, "r" + name + "/1"));
+        const std::vector<std::string> names{"a", "r" + name};
+        CHECK(fault_of_resources(s, names).value().why.find("ends with '" + name + "'") !=
+              std::string::npos);
+    }
 }
 
 TEST_CASE("p45: acquire options are checked at 0 and 1 and their largest values",

@@ -13,9 +13,9 @@ namespace {
 namespace resp = redlock::resp;
 
 constexpr std::array all_scripts{
-    resp::release_script,     resp::extend_script,     resp::inspect_script,
-    resp::count_script,       resp::align_script,      resp::take_script,
-    resp::release_all_script, resp::extend_all_script, resp::label_script};
+    resp::release_script, resp::extend_script, resp::inspect_script,     resp::count_script,
+    resp::align_script,   resp::take_script,   resp::release_all_script, resp::extend_all_script,
+    resp::label_script,   resp::queue_script,  resp::leave_script,       resp::queue_state_script};
 
 std::string sha1_hex(std::string_view text)
 {
@@ -42,16 +42,22 @@ TEST_CASE("each digest belongs to its script", "[resp]")
     }
 }
 
-TEST_CASE("no script has a shebang or touches a key that it does not get", "[resp]")
+TEST_CASE("no script has a shebang or touches a key that is neither given nor a ticket's", "[resp]")
 {
     using namespace redlock::resp;
     for (const script& s : all_scripts) {
         INFO(s.text);
         CHECK_FALSE(s.text.starts_with("#!"));
+        // The name of a ticket's key begins with the given key of the lock.
+        const bool is_of_a_ticket = s.text.starts_with(
+            "local function key(ticket)\n"
+            "    return KEYS[1]..\":\"..ticket..\":redlock:ticket\"\n"
+            "end\n");
         for (auto at = s.text.find("call("); at != std::string_view::npos;
              at = s.text.find("call(", at + 1)) {
             const auto rest = s.text.substr(s.text.find('"', at + 6) + 1);
-            CHECK((rest.starts_with(",KEYS[") || rest.starts_with(")")));
+            const bool is_given = rest.starts_with(",KEYS[") || rest.starts_with(")");
+            CHECK((is_given || (is_of_a_ticket && rest.starts_with(",key("))));
         }
     }
 }
