@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -208,7 +207,7 @@ std::string model_master::keep_place(instant now, session& s, const words& keys,
     }
     const bool has_ttl = set_ttl(now, s, queue, 2 * ttl);
     if (is_new) {
-        add_ticket(now, s, queue, {std::nearbyint(own_number), name});
+        add_ticket(now, s, queue, {own_number, name});
         before = place();
         if (!has_ttl) {
             set_ttl(now, s, queue, 2 * ttl);

@@ -13,6 +13,8 @@
 #include <array>
 #include <cctype>
 #include <chrono>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -35,6 +37,9 @@ constexpr std::size_t admit_script = 5;
 constexpr std::size_t take_script = 6;
 constexpr std::size_t extend_all_script = 7;
 constexpr std::size_t release_all_script = 8;
+constexpr std::size_t queue_script = 10;
+constexpr std::size_t leave_script = 11;
+constexpr std::size_t queue_state_script = 12;
 
 using clock_type = std::chrono::steady_clock;
 
@@ -149,7 +154,7 @@ public:
         if (below(2) == 0) {
             same(who, {"CLIENT", "CACHING", "YES"});
         }
-        switch (below(10)) {
+        switch (below(12)) {
             case 0: talk_of_oneself(who); return;
             case 1: use_scripts(who); return;
             case 2: let_one_expire(who, below(2) == 0 ? any_key() : counter_of(any_key())); return;
@@ -157,8 +162,49 @@ public:
             case 4:
             case 5: use_a_counter(who, any_key()); return;
             case 6: use_a_group(who); return;
+            case 7:
+            case 8: use_a_queue(who); return;
             default: use_a_key(who, any_key()); return;
         }
+    }
+
+    /// A step that uses the queue of a lock, or the lock itself.
+    void queue_step()
+    {
+        const std::size_t who = below(connections);
+        if (below(3) == 0) {
+            same(who, {"CLIENT", "CACHING", "YES"});
+        }
+        switch (below(30)) {
+            case 0: turn_memory(); return;
+            case 1: turn_tracking(who); return;
+            case 2:
+            case 3: use_a_key(who, any_key()); return;
+            default: use_a_queue(who); return;
+        }
+    }
+
+    /// Gives a ticket a place, and compares the whole queue afterwards.
+    void keep_place(std::size_t who, const std::string& key, const std::string& ticket,
+                    const std::string& number, bool stands_still)
+    {
+        (void)set_dates();
+        clock_decides_ = true;
+        const auto began = now();
+        same(who,
+             {below(4) == 0 ? "EVAL" : "EVALSHA",
+              {},
+              "2",
+              key,
+              queue_of(key),
+              ticket,
+              "1000000",
+              number,
+              stands_still ? "1" : "0"},
+             queue_script);
+        prolong_shortened(began, key);
+        compare_queue(key);
+        clock_decides_ = false;
     }
 
     /// Compares a command that sets or returns a date of the server.
@@ -212,7 +258,10 @@ private:
         std::unique_ptr<session> model;
     };
 
-    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_()) % n; }
+    std::uint32_t below(std::size_t n)
+    {
+        return static_cast<std::uint32_t>(random_()) % static_cast<std::uint32_t>(n);
+    }
 
     [[nodiscard]] base::instant now() const
     {
@@ -396,6 +445,145 @@ private:
         same(who, command, script);
     }
 
+    void use_a_queue(std::size_t who)
+    {
+        const std::string key = any_key();
+        const std::string queue = queue_of(key);
+        const std::string ticket = any_ticket();
+        const std::string own_key = ticket_key(key, ticket);
+        const std::string one_of_both = below(2) == 0 ? queue : own_key;
+        switch (below(24)) {
+            case 0: same(who, {"ZADD", queue, any_score(), "garbage"}); break;
+            case 1: same(who, {"ZADD", queue, std::to_string(below(4)), ticket}); break;
+            case 2: same(who, {"ZREM", queue, ticket, "garbage"}); break;
+            case 3: same(who, {"ZRANK", queue, ticket}); break;
+            case 4: same(who, {"ZCARD", queue}); break;
+            case 5: same(who, {"ZRANGE", queue, any_place(), any_place()}); break;
+            case 6: same(who, {"TYPE", one_of_both}); break;
+            case 7: same(who, {"PTTL", one_of_both}); break;
+            case 8: same(who, {"DEL", own_key}); break;
+            case 9: same(who, {"DEL", queue}); break;
+            case 10: same(who, {"PEXPIRE", own_key, below(2) == 0 ? "400000" : "600000"}); break;
+            case 11:
+                same(who, below(2) == 0 ? words{"HSET", one_of_both, "f", "v"}
+                                        : words{"SET", one_of_both, "v", "NX", "PX", "900000"});
+                break;
+            case 12: let_one_expire(who, one_of_both); break;
+            case 13:
+            case 14:
+                (void)set_dates();
+                same(who, {below(4) == 0 ? "EVAL" : "EVALSHA", {}, "1", queue}, queue_state_script);
+                break;
+            case 15:
+            case 16:
+                same(who, {"EVALSHA", {}, "2", key, queue, below(4) == 0 ? "" : ticket},
+                     leave_script);
+                break;
+            case 17:
+            case 18:
+                same(who, {"DEL", key});
+                keep_place(who, key, ticket, any_number(queue), true);
+                return;
+            default: keep_place(who, key, ticket, any_number(queue), below(4) == 0); return;
+        }
+        compare_queue(key);
+    }
+
+    /// A new place at the end, or a number that the ticket had before.
+    std::string any_number(const std::string& queue)
+    {
+        const auto* there = model_.find(now(), queue);
+        if (below(2) == 0 || there == nullptr || there->tickets.empty()) {
+            return below(4) == 0 ? std::to_string(1 + below(4)) : "0";
+        }
+        const double near = there->tickets[below(there->tickets.size())].number;
+        const bool is_number = near > 1 && near < 9e15;
+        return is_number ? std::to_string(static_cast<std::int64_t>(near)) : "0";
+    }
+
+    /// Gives the keys of tickets a long ttl if a script has just left them a short one. Otherwise
+    /// they would soon expire, and not at the same moment on both sides.
+    void prolong_shortened(base::instant began, const std::string& key)
+    {
+        for (const std::string& ticket : tickets) {
+            const std::string name = ticket_key(key, ticket);
+            const auto* there = model_.find(began, name);
+            if (there == nullptr || !there->end || *there->end > now() + 2s) {
+                continue;
+            }
+            if (clock_->ask({"PEXPIRE", name, "900000"}).integer == 1) {
+                model_master::entry prolonged = *there;
+                prolonged.end = now() + 900s;
+                model_.write(name, std::move(prolonged));
+            } else {
+                model_.lose(name);
+            }
+            for (end& e : ends_) {
+                compare_pushes(e);
+            }
+        }
+    }
+
+    /// Compares all parts of a queue. The model takes over the numbers of the tickets, because its
+    /// own ones differ by the time that the commands took.
+    void compare_queue(const std::string& key)
+    {
+        const std::string queue = queue_of(key);
+        same_aside({"PTTL", queue});
+        for (const std::string& ticket : tickets) {
+            same_aside({"PTTL", ticket_key(key, ticket)});
+        }
+        same_aside({"ZRANGE", queue, "0", "-1"});
+        const auto* there = model_.find(now(), queue);
+        if (there == nullptr || there->tickets.empty() || model_.is_loading) {
+            return;
+        }
+        const reply real = clock_->ask({"ZRANGE", queue, "0", "-1", "WITHSCORES"});
+        model_master::entry taken_over = *there;
+        REQUIRE(real.items.size() == 2 * taken_over.tickets.size());
+        for (std::size_t i = 0; i < taken_over.tickets.size(); ++i) {
+            const double score = std::stod(real.items[2 * i + 1].text);
+            double& number = taken_over.tickets[i].number;
+            CAPTURE(real.str(), i, number);
+            if (std::isinf(number)) {
+                REQUIRE(score == number);
+            } else {
+                compare_numbers(static_cast<std::int64_t>(score),
+                                static_cast<std::int64_t>(number));
+            }
+            number = score;
+        }
+        model_.put(queue, std::move(taken_over));
+    }
+
+    /// Compares a command that comes from no compared connection.
+    void same_aside(const words& command)
+    {
+        CAPTURE(command[0], command[1]);
+        const auto before = now();
+        const reply real = clock_->ask(command);
+        slowest_ = std::max(slowest_, now() - before);
+        aside_.authenticated = true;
+        const auto modelled = parse_reply(model_.execute(before, aside_, command));
+        REQUIRE(modelled);
+        compare(real, modelled->value);
+        for (end& e : ends_) {
+            compare_pushes(e);
+        }
+    }
+
+    static std::string queue_of(const std::string& key) { return key + ":redlock:queue"; }
+    static std::string ticket_key(const std::string& key, const std::string& ticket)
+    {
+        return key + ":" + ticket + ":redlock:ticket";
+    }
+    std::string any_ticket() { return tickets[below(tickets.size())]; }
+    /// A score that a program without knowledge of the queue may give.
+    std::string any_score()
+    {
+        return std::array{"inf", "-inf", "1", "2", "9007199254740990", "x"}[below(6)];
+    }
+
     /// Runs a script by its text or by its digest, as the command says.
     void same(std::size_t who, words command, std::size_t script)
     {
@@ -513,6 +701,11 @@ private:
 
     void compare(const words& command, const reply& real, const reply& modelled)
     {
+        if (command.size() > 1 &&
+            (command[1] == sha1(queue_state_script) || command[1] == text_of(queue_state_script))) {
+            compare_states(real, modelled);
+            return;
+        }
         if (!real.is_error() && command[0] == "HELLO") {
             compare_greetings(real, modelled);
         } else if (!real.is_error() && command[0] == "INFO") {
@@ -556,6 +749,21 @@ private:
         for (std::size_t i = 0; i < real.items.size(); ++i) {
             compare(real.items[i], modelled.items[i]);
         }
+    }
+
+    /// Compares the states of a queue. The server read its clock for the age of the first ticket.
+    void compare_states(const reply& real, reply modelled)
+    {
+        if (!modelled.items.empty() && !real.items.empty()) {
+            const auto slack = std::chrono::ceil<std::chrono::milliseconds>(slowest_) + 2ms;
+            const std::int64_t age = real.items.back().integer;
+            std::int64_t& modelled_age = modelled.items.back().integer;
+            CAPTURE(age, modelled_age);
+            REQUIRE((age < 0) == (modelled_age < 0));
+            REQUIRE(std::abs(age - modelled_age) <= slack.count());
+            modelled_age = age;
+        }
+        compare(real, modelled);
     }
 
     /// Servers differ in their names and in how they count connections.
@@ -710,13 +918,16 @@ private:
     /// Fills the memory, or frees it again.
     void turn_memory() { set_full(!model_.is_full); }
 
+    const std::vector<std::string> tickets{"t0", "t1", "t2", "t3", "t4"};
+
     /// Longer than any pause of the machine between two commands.
     static constexpr std::int64_t slack_us = 3'600'000'000;
 
     std::mt19937 random_;
     server& real_;
-    /// For requests that are not compared.
+    /// For requests that come from no compared connection.
     std::unique_ptr<resp_client> clock_ = real_.connect();
+    session aside_;
     model_master model_;
     std::vector<end> ends_;
     const clock_type::time_point began_ = clock_type::now();
@@ -777,6 +988,37 @@ TEST_CASE("the simulation's node answers as a real one does", "[servers][model]"
     pair_of_masters both(real, seed);
     both.greet();
     take_steps(both, seed, 10'000);
+    CHECK(both.pushes() > 20);
+    CHECK(both.errors() > 50);
+}
+
+TEST_CASE("the simulation's node answers the queue's scripts as a real one does",
+          "[servers][model]")
+{
+    server real({.kind = each_kind()});
+    const std::uint32_t seed = GENERATE(1U, Catch::getSeed());
+    INFO("to repeat it: test-servers '[model]' --rng-seed " << seed);
+    pair_of_masters both(real, seed);
+    both.greet();
+    for (int i = 0; i < 5000; ++i) {
+        CAPTURE(i);
+        both.queue_step();
+    }
+    both.set_full(false);
+    // More tickets than one run of the script removes, with keys and without.
+    for (const bool have_keys : {false, true}) {
+        both.same(0, {"FLUSHALL"});
+        for (int i = 1; i <= 105; ++i) {
+            const std::string ticket = "old" + std::to_string(i);
+            both.same(1, {"ZADD", "k0:redlock:queue", std::to_string(i), ticket});
+            if (have_keys) {
+                both.same(1, {"SET", "k0:" + ticket + ":redlock:ticket", ""});
+            }
+        }
+        for (int i = 0; i < 3; ++i) {
+            both.keep_place(1, "k0", "t0", "0", have_keys && i == 1);
+        }
+    }
     CHECK(both.pushes() > 20);
     CHECK(both.errors() > 50);
 }
