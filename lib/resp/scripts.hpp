@@ -266,8 +266,8 @@ inline constexpr script extend_all_script{
 /// own key the whole ttl.
 ///
 /// If KEYS[2] has another type, nothing is written. If the node is out of memory, nothing is
-/// written for a new ticket. If the user may not call PEXPIRE or ZADD, only the key of a new ticket
-/// is written. The script returns an array:
+/// written for a new ticket. If the user may not call PEXPIRE or ZADD, the script writes only the
+/// key of a new ticket. It returns an array:
 ///
 /// - how many tickets are before this one;
 /// - the ticket directly before it. It is empty if there is none, or if 100 tickets were removed;
@@ -280,6 +280,7 @@ inline constexpr script queue_script{
     "end\n"
     "local ttl = tonumber(ARGV[2])\n"
     "local number = tonumber(ARGV[3])\n"
+    "local lock = redis.call(\"pttl\",KEYS[1])\n"
     "local before = redis.call(\"zrank\",KEYS[2],ARGV[1])\n"
     "local is_new = not before\n"
     "if before then\n"
@@ -306,7 +307,6 @@ inline constexpr script queue_script{
     "elseif redis.call(\"pttl\",key(ARGV[1])) < ttl/2 then\n"
     "    redis.call(\"set\",key(ARGV[1]),\"\",\"px\",ARGV[2])\n"
     "end\n"
-    "local lock = redis.call(\"pttl\",KEYS[1])\n"
     "if ARGV[4] == \"1\" and lock == -2 and before > 0 then\n"
     "    local earlier = redis.call(\"zrange\",KEYS[2],0,math.min(before-1,100))\n"
     "    redis.call(\"del\",key(earlier[1]))\n"
@@ -330,7 +330,7 @@ inline constexpr script queue_script{
     "    before = before-1\n"
     "end\n"
     "return {before,nearest,lock,number,removed}",
-    "11bfe2fa7af2758222b93710b0a0791345756043"};
+    "25d4a6ae1f495dfdb9262b52c3ad840f6e911fd4"};
 
 /// Removes the ticket ARGV[1] from the queue KEYS[2] of the lock KEYS[1], and deletes the ticket's
 /// key. If ARGV[1] is empty, the script changes nothing. Returns how many tickets the queue has.

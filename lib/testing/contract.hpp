@@ -179,12 +179,13 @@ inline constexpr std::array contract_scripts{
         "redis.call(\"set\",KEYS[1],ARGV[1],\"px\",math.max(ARGV[2],left))\n"
         "return 1"},
     contract_script{
-        "queue", "11bfe2fa7af2758222b93710b0a0791345756043",
+        "queue", "25d4a6ae1f495dfdb9262b52c3ad840f6e911fd4",
         "local function key(ticket)\n"
         "    return KEYS[1]..\":\"..ticket..\":redlock:ticket\"\n"
         "end\n"
         "local ttl = tonumber(ARGV[2])\n"
         "local number = tonumber(ARGV[3])\n"
+        "local lock = redis.call(\"pttl\",KEYS[1])\n"
         "local before = redis.call(\"zrank\",KEYS[2],ARGV[1])\n"
         "local is_new = not before\n"
         "if before then\n"
@@ -211,7 +212,6 @@ inline constexpr std::array contract_scripts{
         "elseif redis.call(\"pttl\",key(ARGV[1])) < ttl/2 then\n"
         "    redis.call(\"set\",key(ARGV[1]),\"\",\"px\",ARGV[2])\n"
         "end\n"
-        "local lock = redis.call(\"pttl\",KEYS[1])\n"
         "if ARGV[4] == \"1\" and lock == -2 and before > 0 then\n"
         "    local earlier = redis.call(\"zrange\",KEYS[2],0,math.min(before-1,100))\n"
         "    redis.call(\"del\",key(earlier[1]))\n"

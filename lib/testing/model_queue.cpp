@@ -183,6 +183,8 @@ std::string model_master::keep_place(instant now, session& s, const words& keys,
         const auto all = tickets(now, queue);
         return static_cast<std::size_t>(std::ranges::find(all, name, &ticket::name) - all.begin());
     };
+    read(now, s, lock);
+    const std::int64_t lock_ttl = pttl(now, lock);
     std::size_t before = place();
     if (has_no_tickets(now, queue)) {
         return error(wrong_type);
@@ -218,8 +220,6 @@ std::string model_master::keep_place(instant now, session& s, const words& keys,
             put_ticket_key(now, s, own_key, ttl_ms);
         }
     }
-    read(now, s, lock);
-    const std::int64_t lock_ttl = pttl(now, lock);
     if (args.at(3) == "1" && lock_ttl == -2 && before > 0) {
         shorten_earlier(now, s, keys, before);
     }
