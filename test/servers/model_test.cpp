@@ -476,7 +476,13 @@ private:
                 break;
             case 15:
             case 16:
-                same(who, {"EVALSHA", {}, "2", key, queue, below(4) == 0 ? "" : ticket},
+                same(who,
+                     {below(4) == 0 ? "EVAL" : "EVALSHA",
+                      {},
+                      "2",
+                      key,
+                      queue,
+                      below(4) == 0 ? "" : ticket},
                      leave_script);
                 break;
             case 17:
