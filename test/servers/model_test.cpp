@@ -1024,6 +1024,9 @@ TEST_CASE("the simulation's node answers the queue's scripts as a real one does"
         for (int i = 0; i < 3; ++i) {
             both.keep_place(1, "k0", "t0", "0", have_keys && i == 1);
         }
+        // The script changes the keys of the first 101 tickets.
+        both.same(1, {"EXISTS", "k0:old1:redlock:ticket"});
+        both.same(1, {"PTTL", "k0:old102:redlock:ticket"});
     }
     CHECK(both.pushes() > 20);
     CHECK(both.errors() > 50);

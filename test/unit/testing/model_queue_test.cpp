@@ -306,6 +306,20 @@ TEST_CASE("the model's queue moves on if a client finds that it does not move", 
     }
 }
 
+TEST_CASE("the model shortens the keys of at most 100 tickets after the first one",
+          "[testing][queue]")
+{
+    queue_node node;
+    for (int i = 1; i <= 103; ++i) {
+        node.queue("t" + std::to_string(i), i);
+    }
+    CHECK(node.queue("a", 0, "1") == place(103, "t103", no_key, node.date()));
+    CHECK(node.pttl(key_of("t1")) == no_key);
+    CHECK(node.pttl(key_of("t2")) == 1000);
+    CHECK(node.pttl(key_of("t101")) == 1000);
+    CHECK(node.pttl(key_of("t102")) == 30'000);
+}
+
 TEST_CASE("the model's queue survives garbage members with any score", "[testing][queue]")
 {
     queue_node node;
