@@ -130,6 +130,7 @@ config config_for(const contender_options& o)
     c.nodes = o.nodes;
     if (o.delay_ms > 0) {
         c.release_notifications = false;
+        c.fair_queue = false;
         c.backoff = [random = std::minstd_rand(std::random_device{}()), delay = o.delay_ms](
                         std::uint32_t, std::chrono::nanoseconds) mutable {
             std::uniform_int_distribution<std::int64_t> any(delay / 2, delay + delay / 2);

@@ -212,6 +212,22 @@ struct config {
      */
     bool release_notifications = true;
 
+    /**
+     * Whether clients that wait for one resource form a queue, so that the first of them asks for
+     * the lock next. On by default.
+     *
+     * A refused client takes a ticket at one node, the queue node. The client gets a notification
+     * when the ticket before its own is gone. The queue decides only which client asks next: a lost
+     * or wrong queue costs time, and never gives the lock to two clients.
+     *
+     * A client does without the queue if the queue node forbids its commands. Then, or if this is
+     * false, a refused client takes no ticket: it asks again after a back-off or after a
+     * notification that the lock is free. Such a client may get the lock before clients that have
+     * waited for longer, and it may wait for long. So all clients of a resource should have the
+     * same value.
+     */
+    bool fair_queue = true;
+
     /// Maximum wait between two polls of an acquire that expects a notification. Positive. The wait
     /// ends sooner if the ttl of the other holder's lock ends. 1 s by default. A lost notification
     /// costs at most this wait, and a waiting acquire asks the nodes only that often.

@@ -3,6 +3,7 @@
 #include <redlock/detail/built_with.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -117,6 +118,10 @@ struct report {
     /// Position of an acquire in the wait queue of its client when it began to wait: the number of
     /// waiters before it. The leader of the queue does not count.
     std::size_t queue_position = 0;
+    /// Number of other clients that were before this client in the queue of clients, by the last
+    /// answer of the queue node. Only for an acquire. Empty: unknown, for example because the
+    /// acquire took no ticket. See `config::fair_queue`.
+    std::optional<std::size_t> clients_before;
     /// Time for which the holder may keep the resource without an extend, if known. Only for an
     /// acquire that did not get the lock:
     /// - After an attempt, it is the smallest ttl that the nodes reported in the last attempt.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,6 +55,14 @@ struct inspection {
      * the time since the question and the clock drift.
      */
     std::optional<std::chrono::milliseconds> remaining;
+
+    /// Number of clients in the queue for the resource, as the queue node reported it. Tickets of
+    /// clients that died or lost their connection count too, until they expire. Empty: unknown. See
+    /// `config::fair_queue`.
+    std::optional<std::size_t> clients_waiting;
+
+    /// Time for which the first client in the queue has waited. Empty: unknown, or no client waits.
+    std::optional<std::chrono::milliseconds> first_waits_for;
 
     /// Number of nodes that agree on the owner, as far as the first 64 bytes of the value show.
     /// These bytes contain a whole token of this library, but perhaps not another client's.

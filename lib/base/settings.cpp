@@ -248,6 +248,7 @@ settings make_settings(const config& c, tls_support tls)
     s.backoff_max = c.backoff_max;
     s.backoff = c.backoff;
     s.release_notifications = c.release_notifications;
+    s.fair_queue = c.fair_queue;
     s.max_poll_interval = c.max_poll_interval;
     s.close_timeout = c.close_timeout;
     s.fencing = c.fencing;

@@ -85,9 +85,7 @@ struct settings {
     nanos backoff_max{};
     std::function<nanos(std::uint32_t, nanos)> backoff;
     bool release_notifications = false;
-    /// Whether an acquire first asks a single node, if it was notified or its client has seen
-    /// contention for the resource. Turned off only to measure the effect.
-    bool asks_one_first = true;
+    bool fair_queue = false;
     nanos max_poll_interval{};
     nanos close_timeout{};
     bool fencing = false;

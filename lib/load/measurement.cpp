@@ -37,7 +37,8 @@ void print_waiting(std::ostream& out, const measurement& m)
         << ", commands a node and cycle " << std::setprecision(2) << commands_per_cycle(m)
         << std::setprecision(0) << ", notified attempts " << done(&stats::notified_attempts_granted)
         << " granted and " << done(&stats::notified_attempts_refused) << " refused, polls "
-        << done(&stats::polls) << '\n';
+        << done(&stats::polls) << ", tickets " << done(&stats::tickets) << ", tickets skipped "
+        << done(&stats::tickets_skipped) << '\n';
 }
 
 void print_details(std::ostream& out, const measurement& m)
@@ -74,6 +75,9 @@ void to_json(nlohmann::json& to, const measurement& from)
     to["notified_attempts_refused"] =
         from.after.notified_attempts_refused - from.before.notified_attempts_refused;
     to["polls"] = from.after.polls - from.before.polls;
+    to["tickets"] = from.after.tickets - from.before.tickets;
+    to["ticket_positions"] = from.after.ticket_positions - from.before.ticket_positions;
+    to["tickets_skipped"] = from.after.tickets_skipped - from.before.tickets_skipped;
 }
 
 void print(std::ostream& out, std::span<const measurement> all)

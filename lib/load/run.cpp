@@ -93,6 +93,9 @@ stats sum(const stats& a, const stats& b)
     both.notified_attempts_granted = a.notified_attempts_granted + b.notified_attempts_granted;
     both.notified_attempts_refused = a.notified_attempts_refused + b.notified_attempts_refused;
     both.polls = a.polls + b.polls;
+    both.tickets = a.tickets + b.tickets;
+    both.ticket_positions = a.ticket_positions + b.ticket_positions;
+    both.tickets_skipped = a.tickets_skipped + b.tickets_skipped;
     both.nodes_ready = std::min(a.nodes_ready, b.nodes_ready);
     return both;
 }

@@ -52,6 +52,7 @@ redlock::config config_of(const plan& p, unsigned client)
     c.backoff_min = p.backoff_min;
     c.backoff_max = p.backoff_max;
     c.release_notifications = p.release_notifications;
+    c.fair_queue = p.fair_queue;
     c.max_poll_interval = p.max_poll_interval;
     c.fencing = p.fencing;
     if (p.guard && (p.outside != beyond::one_unguarded || client > 0)) {

@@ -144,6 +144,7 @@ plan make_plan(const options& o)
     random_source waking(o.seed, 303);
     p.release_notifications = !waking.one_in(4);
     p.max_poll_interval = milliseconds{waking.between(50, 1000)};
+    p.fair_queue = !waking.one_in(8);
     random_source owning(o.seed, 302);
     p.owns_one_in = owning.one_in(2) ? static_cast<std::uint32_t>(owning.between(1, 3)) : 0;
 

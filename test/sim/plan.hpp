@@ -159,6 +159,7 @@ struct plan {
     std::chrono::milliseconds backoff_min{5};
     std::chrono::milliseconds backoff_max{250};
     bool release_notifications = true;
+    bool fair_queue = true;
     std::chrono::milliseconds max_poll_interval{1000};
     std::string key_prefix;
     /// Clients have the restart guard: all, or with `one_unguarded` all except one.

@@ -43,7 +43,7 @@ std::optional<unsigned> contention::first_node(const operation& op) const noexce
     const bool is_late_comer = settings_.release_notifications && op.attempts_made == 0 &&
                                !op.is_next && op.deadline - shared_.now > settings_.node_timeout &&
                                is_contended(*op.subject);
-    if (!(op.is_woken || is_late_comer) || !settings_.asks_one_first || op.attempts_left == 1) {
+    if (!(op.is_woken || is_late_comer) || op.attempts_left == 1) {
         return std::nullopt;
     }
     return gate_of(*op.subject);

@@ -23,9 +23,9 @@ struct named {
     std::string_view name;
 };
 constexpr std::array manners{
-    named{manner::told_one_first, "told, one node first"},
-    named{manner::told_all, "told, all nodes at once"},
-    named{manner::by_chance, "not told: by chance"},
+    named{manner::in_queue, "in a queue"},
+    named{manner::told, "notified, no queue"},
+    named{manner::by_chance, "not notified: by chance"},
 };
 
 const double look_ms = static_cast<double>(redlock::config{}.max_poll_interval.count());
@@ -112,13 +112,13 @@ bool can_be_judged(const plan& p)
 bool is_fair(const plan& p, const outcome& o)
 {
     // A waiter without notifications must poll meanwhile.
-    const bool is_told = p.how == manner::told_one_first && p.lost_one_in == 0;
+    const bool is_told = p.how == manner::in_queue && p.lost_one_in == 0;
     return p.span.count() == 0 || !is_told || o.least * 3 >= o.most;
 }
 
 bool is_well(const plan& p, const outcome& o)
 {
-    const bool is_judged = p.how != manner::told_all;
+    const bool is_judged = p.how != manner::told;
     return !o.shared && !o.starved &&
            (!is_judged ||
             (had_all(p, o) && is_fair(p, o) && o.wait_max_ms <= longest_wait_ms(p, o) &&
@@ -156,14 +156,13 @@ void print(const plan& p, std::string_view name, const outcome& o)
                 o.shared ? "  TWO HAD IT" : "");
 }
 
-/// Whether this is slower than notified clients that ask one node first. With many clients it must
-/// be twice as slow if they split votes.
-bool is_slower(manner how, unsigned clients, double handover_us, double first)
+/// Whether this is slower than clients in a queue, if it must be.
+bool is_slower(manner how, double handover_us, double in_queue)
 {
     switch (how) {
-        case manner::told_one_first: return true;
-        case manner::told_all: return clients < 32 || handover_us > 2 * first;
-        case manner::by_chance: return handover_us > first;
+        case manner::in_queue:
+        case manner::told: return true;
+        case manner::by_chance: return handover_us > in_queue;
     }
     return false;
 }
@@ -173,15 +172,15 @@ bool play_all(plan p, const std::vector<unsigned>& clients, bool checks)
 {
     bool is_all_well = true;
     for (const unsigned n : clients) {
-        double first = 0;
+        double in_queue = 0;
         for (const named& m : manners) {
             p.how = m.how;
             p.clients = n;
             const outcome o = run(p);
             print(p, m.name, o);
-            first = m.how == manner::told_one_first ? o.handover_us : first;
+            in_queue = m.how == manner::in_queue ? o.handover_us : in_queue;
             const bool is_good =
-                is_well(p, o) && (p.span.count() > 0 || is_slower(m.how, n, o.handover_us, first));
+                is_well(p, o) && (p.span.count() > 0 || is_slower(m.how, o.handover_us, in_queue));
             is_all_well = is_all_well && is_good;
             if (checks && !is_good) {
                 std::printf("  THE ABOVE IS NOT AS IT IS TO BE\n");

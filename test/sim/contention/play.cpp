@@ -39,14 +39,8 @@ config config_of(const plan& p, manner how)
     }
     c.ping_interval = 0ms;
     c.release_notifications = how != manner::by_chance;
+    c.fair_queue = how == manner::in_queue;
     return c;
-}
-
-base::settings settings_of(const plan& p, manner how)
-{
-    base::settings s = base::make_settings(config_of(p, how));
-    s.asks_one_first = how == manner::told_one_first;
-    return s;
 }
 
 /// Takes the lock and releases it.
@@ -142,8 +136,8 @@ private:
 
 play::play(const plan& p)
     : plan_(p),
-      settings_(settings_of(p, p.how)),
-      of_untold_(settings_of(p, manner::by_chance)),
+      settings_(base::make_settings(config_of(p, p.how))),
+      of_untold_(base::make_settings(config_of(p, manner::by_chance))),
       random_(p.seed, 1),
       masters_(p.nodes),
       busy_until_(p.nodes)

@@ -9,13 +9,13 @@ namespace redlock::contention {
 
 /// How refused clients go on.
 enum class manner {
-    told_one_first,  ///< as clients do: a notification wakes them, and they ask one node first
-    told_all,        ///< a notification wakes them, and they ask all nodes at once
-    by_chance,       ///< without notifications: full jitter
+    in_queue,   ///< as clients do: a queue at one node decides which client asks next
+    told,       ///< without the queue: a notification wakes them all
+    by_chance,  ///< without the queue and without notifications: full jitter
 };
 
 struct plan {
-    manner how = manner::told_one_first;
+    manner how = manner::in_queue;
     unsigned clients = 1;
     /// For each client.
     unsigned workers = 1;
