@@ -69,6 +69,7 @@ void settle(bench::run_options& o, const CLI::App& sub, const masters_options& m
     o.base = others ? config_of(masters) : config_without_nodes(masters);
     o.nodes = o.base.nodes;
     o.node_timeout_ms = o.base.node_timeout.count();
+    o.fair_queue = o.base.fair_queue;
     o.output = masters.json ? "json" : o.output;
     o.live = ::isatty(STDERR_FILENO) == 1;
     if (const std::string text = load_text(o, masters.are_arguments); others && !text.empty()) {
@@ -93,7 +94,7 @@ std::function<int()> add_bench(CLI::App& sub, const masters_options& masters)
     const auto o = std::make_shared<bench::run_options>();
     bench::add_run(sub, *o);
     // The command has these options itself, as for every subcommand that talks to nodes.
-    for (const char* known : {"--nodes", "--ca-file", "--node-timeout"}) {
+    for (const char* known : {"--nodes", "--ca-file", "--node-timeout", "--fair-queue"}) {
         sub.remove_option(sub.get_option(known));
     }
     // Durations as everywhere in the command; `bench` itself reads milliseconds.

@@ -327,6 +327,10 @@ void add_masters(CLI::App& app, masters_options& o)
     app.add_flag("--admit-new-nodes", o.admit_new_nodes,
                  "With --max-ttl: the nodes are new, and may vote at once")
         ->group(in);
+    app.add_flag("--fair-queue,!--no-fair-queue", o.fair_queue,
+                 "Whether waiting clients form a queue, so that the first of them gets the lock "
+                 "next; every client needs the same value [yes]")
+        ->group(in);
     add_file(app, "--ca-file", o.ca_file, "Certificates to trust, PEM [the system's]")->group(in);
     add_file(app, "--cert-file", o.certificate_file, "The client's own certificate, PEM")
         ->group(in);
@@ -394,6 +398,7 @@ config config_without_nodes(const masters_options& o)
     c.stall_timeout = std::max(c.stall_timeout, c.node_timeout);
     c.connect_timeout = o.connect_timeout.length;
     c.drift_factor = o.drift_factor;
+    c.fair_queue = o.fair_queue;
     if (o.admit_new_nodes && !o.max_ttl) {
         throw std::invalid_argument(
             "--admit-new-nodes needs --max-ttl: without the restart guard all nodes vote");

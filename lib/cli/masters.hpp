@@ -15,7 +15,8 @@ class App;
 
 namespace redlock::cli {
 
-/// The nodes that a command uses, and how it connects to them.
+/// The nodes that a command uses, how it connects to them, and how it shares them with other
+/// clients.
 struct masters_options {
     std::vector<std::string> nodes;
     /// The nodes come from the arguments, not from the environment or a file.
@@ -29,6 +30,7 @@ struct masters_options {
     double drift_factor = 0.01;
     std::optional<duration> max_ttl;
     bool admit_new_nodes = false;
+    bool fair_queue = true;
     std::string ca_file;
     std::string certificate_file;
     std::string key_file;

@@ -51,6 +51,8 @@ void add_work(CLI::App& sub, run_options& o)
         ->check(CLI::Range(0, 1'000'000));
     sub.add_flag("--release-notifications,!--no-release-notifications", o.release_notifications,
                  "Whether nodes send notifications when a lock is free [yes]");
+    sub.add_flag("--fair-queue,!--no-fair-queue", o.fair_queue,
+                 "Whether waiting clients form a queue [yes]");
     add_milliseconds(sub, "--hold", o.hold_ms, 0, a_day_ms, "Time that each lock is held");
     add_milliseconds(sub, "--ttl", o.ttl_ms, 4, a_day_ms,
                      "Time to live of a lock, at least 4 node timeouts");

@@ -21,6 +21,7 @@ struct library_options : measuring_options {
     std::string ca_file;       ///< for nodes with TLS; empty: the file of `base`
     bool thread_safe = false;  ///< with a strand of its own
     bool release_notifications = true;
+    bool fair_queue = true;
     std::int64_t node_timeout_ms = 50;
 
     [[nodiscard]] config config_for(std::vector<std::string> urls) const;

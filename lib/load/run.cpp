@@ -333,6 +333,7 @@ config library_options::config_for(std::vector<std::string> urls) const
     config c = base;
     c.nodes = std::move(urls);
     c.release_notifications = release_notifications;
+    c.fair_queue = fair_queue;
     c.node_timeout = std::chrono::milliseconds(node_timeout_ms);
     c.thread_safe = thread_safe;
     if (!ca_file.empty()) {

@@ -61,7 +61,8 @@ TEST_CASE("a benchmark runs on the named nodes whichever way the user names them
 
     auto behind = short_bench({});
     behind.insert(behind.end(), named.begin(), named.end());
-    behind.insert(behind.end(), {"--names", "mine", "--key-prefix", "app:", "--no-fencing"});
+    behind.insert(behind.end(),
+                  {"--names", "mine", "--key-prefix", "app:", "--no-fencing", "--no-fair-queue"});
     const auto named_behind = command(behind, {password}).end().text;
     CHECK_THAT(named_behind, ContainsSubstring("writes keys that begin with app:mine\"}"));
     CHECK_THAT(named_behind, ContainsSubstring("\"nodes\": 3"));

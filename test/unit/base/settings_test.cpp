@@ -136,6 +136,7 @@ TEST_CASE("the settings carry every field of the configuration", "[base][setting
     c.backoff_max = 18ms;
     c.close_timeout = 19ms;
     c.fencing = false;
+    c.fair_queue = false;
     c.counter_ttl = 90s;
     c.max_in_flight = 20;
     c.max_buffered_bytes = 2'000'000;
@@ -160,6 +161,8 @@ TEST_CASE("the settings carry every field of the configuration", "[base][setting
     CHECK(s.close_timeout == 19ms);
     CHECK_FALSE(s.fencing);
     CHECK(make_settings(nodes(3)).fencing);
+    CHECK_FALSE(s.fair_queue);
+    CHECK(make_settings(nodes(3)).fair_queue);
     CHECK(s.counter_ttl == 90s);
     CHECK(s.max_in_flight == 20);
     CHECK(s.max_buffered_bytes == 2'000'000);
