@@ -322,8 +322,10 @@ void command_line::add_inspect()
     sub.footer(
         "The command only reads. Another client may acquire a free lock before you read the\n"
         "output. If nodes have keys of several owners, the output calls them group A, group B and\n"
-        "so on. Each inspection assigns the letters again; no output has an owner token. With\n"
-        "--watch each inspection has its date, in UTC; with --json it is one value a line.");
+        "so on. Each inspection assigns the letters again; no output has an owner token. If\n"
+        "clients wait in the queue for the lock, a line says how many, and how long the first has\n"
+        "waited. With --watch each inspection has its date, in UTC; with --json it is one value a\n"
+        "line.");
 }
 
 void command_line::add_doctor()

@@ -127,6 +127,22 @@ std::string reason_text(const inspection& found, const report& r)
     return {};
 }
 
+/// A line about the clients in the queue. Empty if no client waits, or if that is unknown.
+std::string waiters_line(const inspection& found)
+{
+    const std::size_t waiting = found.clients_waiting.value_or(0);
+    if (waiting == 0) {
+        return {};
+    }
+    const bool is_one = waiting == 1;
+    std::string out = "  " + std::to_string(waiting) + (is_one ? " client waits" : " clients wait");
+    if (found.first_waits_for) {
+        out += is_one ? ", for " : ", the first for ";
+        out += seconds_text(*found.first_waits_for);
+    }
+    return out + '\n';
+}
+
 /// A node's answer about the key, in words.
 std::string word_for(const node_report& node, const inspection& found, bool one_of_several)
 {
@@ -166,7 +182,7 @@ std::string inspection_text(const std::string& resource, const inspection& found
         out += ": " + reason;
         out += found.state == lock_state::unknown ? "; `redlock doctor` says what to do" : "";
     }
-    out += '\n';
+    out += '\n' + waiters_line(found);
     for (const auto& node : r.nodes) {
         out += in_column(node, r) + word_for(node, found, several);
         out += node.never_ends ? ", without an end" : "";
@@ -219,6 +235,12 @@ nlohmann::json inspection_json(const std::string& resource, const inspection& fo
     }
     if (found.remaining) {
         out["remaining_ms"] = found.remaining->count();
+    }
+    if (found.clients_waiting) {
+        out["clients_waiting"] = *found.clients_waiting;
+    }
+    if (found.first_waits_for) {
+        out["first_waits_for_ms"] = found.first_waits_for->count();
     }
     return out;
 }

@@ -9,7 +9,8 @@
 
 namespace redlock::cli {
 
-/// The result of an inspection as text: one line about the lock, and one for each node.
+/// The result of an inspection as text: a line about the lock, one about the clients that wait, if
+/// any, and one for each node.
 [[nodiscard]] std::string inspection_text(const std::string& resource, const inspection& found,
                                           const report& r);
 [[nodiscard]] nlohmann::json inspection_json(const std::string& resource, const inspection& found,

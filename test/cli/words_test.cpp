@@ -1,6 +1,8 @@
 #include "cli/command.hpp"
 
 #include "base/address.hpp"
+#include "cli/config_file.hpp"
+#include "cli/inspection_text.hpp"
 #include "cli/masters.hpp"
 #include "cli/printing.hpp"
 #include "cli/secret_file.hpp"
@@ -11,16 +13,24 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include <sys/stat.h>
 
@@ -276,6 +286,72 @@ TEST_CASE("without a password file the command's logins come from its URLs", "[w
     CHECK_FALSE(redlock::cli::config_of(o).credentials);
 }
 
+TEST_CASE("an option and a key of the file each turn the fair queue off", "[words]")
+{
+    struct row {
+        const char* argument;  ///< empty: none
+        const char* file;
+        bool is_on;
+    };
+    const row r = GENERATE(values<row>({
+        {"", "", true},
+        {"--no-fair-queue", "", false},
+        {"", "fair-queue = false", false},
+        {"", "no-fair-queue = true", false},
+        {"--no-fair-queue", "fair-queue = true", false},
+        {"--fair-queue", "fair-queue = false", true},
+    }));
+    CAPTURE(r.argument, r.file);
+    const temp_dir folder;
+    const auto file = (folder / "redlock.toml").string();
+    std::ofstream(file) << r.file << '\n';
+    CLI::App app;
+    redlock::cli::masters_options o;
+    redlock::cli::add_masters(app, o);
+    app.set_config("--config", file);
+    app.config_formatter(std::make_shared<redlock::cli::config_file>());
+    std::vector<std::string> arguments;
+    if (*r.argument != '\0') {
+        arguments.emplace_back(r.argument);
+    }
+    app.parse(arguments);
+    CHECK(redlock::cli::config_without_nodes(o).fair_queue == r.is_on);
+}
+
+TEST_CASE("an inspection says how many clients wait and for how long the first has", "[words]")
+{
+    using namespace std::chrono_literals;
+    struct row {
+        std::optional<std::size_t> waiting;
+        std::optional<std::chrono::milliseconds> first;
+        const char* line;  ///< empty: none
+    };
+    const row r = GENERATE(values<row>({
+        {{}, {}, ""},
+        {0, {}, ""},
+        {1, 2540ms, "  1 client waits, for 2.5 s\n"},
+        {1, {}, "  1 client waits\n"},
+        {3, 75s, "  3 clients wait, the first for 75.0 s\n"},
+        {3, {}, "  3 clients wait\n"},
+    }));
+    redlock::inspection found;
+    found.state = redlock::lock_state::held;
+    found.owner_known = true;
+    found.clients_waiting = r.waiting;
+    found.first_waits_for = r.first;
+    redlock::report nodes;
+    nodes.nodes.resize(1);
+    nodes.nodes[0].node = "redis://a:1/0";
+    nodes.nodes[0].outcome = redlock::node_outcome::granted;
+    CHECK(redlock::cli::inspection_text("job", found, nodes) ==
+          std::string("job: held\n") + r.line + "  redis://a:1/0  has the key\n");
+    const auto json = redlock::cli::inspection_json("job", found, nodes);
+    CHECK(json.contains("clients_waiting") == r.waiting.has_value());
+    CHECK(json.value("clients_waiting", std::size_t{0}) == r.waiting.value_or(0));
+    CHECK(json.contains("first_waits_for_ms") == r.first.has_value());
+    CHECK(json.value("first_waits_for_ms", std::int64_t{0}) == r.first.value_or(0ms).count());
+}
+
 namespace {
 
 /// The folder of the manual pages and the completions that the build has made.
@@ -441,6 +517,7 @@ TEST_CASE("the help describes options without the notation of its parser", "[wor
 {
     const auto run = command({"run", "--help"}).end().text;
     CHECK_THAT(run, ContainsSubstring("--fencing,--no-fencing "));
+    CHECK_THAT(run, ContainsSubstring("--fair-queue,--no-fair-queue\n"));
     CHECK_THAT(run, ContainsSubstring("--ttl DURATION=10s"));
     CHECK_THAT(run, ContainsSubstring("With --max-ttl: the nodes are new"));
     for (const char* name : {"run", "acquire", "inspect", "doctor", "bench"}) {
