@@ -345,9 +345,9 @@ void command_line::add_doctor()
     sub.footer(
         "Each finding has a code in --json; docs/errors.md of the source explains the codes. The\n"
         "precision of clock rates depends on the answer times and on --watch: 10s measures rates\n"
-        "ten times as exactly as 1s. On each node the doctor tries what a client needs, with two\n"
-        "keys of its own that begin with redlock:doctor:, and deletes them again. With --resource\n"
-        "the keys begin with that name and redlock:doctor:. The doctor touches no lock.");
+        "ten times as exactly as 1s. On each node the doctor tries what a client needs, with keys\n"
+        "of its own that begin with redlock:doctor:, and deletes them again. With --resource the\n"
+        "keys begin with that name and redlock:doctor:. The doctor touches no lock.");
 }
 
 void command_line::add_admit()

@@ -931,6 +931,66 @@ TEST_CASE("the doctor reports what blocks the named resource", "[cli][doctor]")
     }
 }
 
+TEST_CASE("the doctor says why clients form no queue at a node", "[cli][doctor]")
+{
+    node_facts f = healthy(0);
+    f[needed::queue].is = outcome::forbidden;
+    auto c = plain(1);
+    c.key_prefix = "app:";
+    SECTION("commands that are missing for several reasons")
+    {
+        f[needed::zadd].is = f[needed::zrem].is = outcome::forbidden;
+        f[needed::zrank].is = outcome::unknown;
+        f[needed::zcard] = {outcome::refused, "ERR no"};
+        const finding found = only_finding(f, c);
+        CHECK(found.weight == severity::warning);
+        CHECK(found.code == "no-queue");
+        CHECK(found.text ==
+              "does not permit ZADD and ZREM, and does not know ZRANK, and refuses ZCARD (ERR no): "
+              "clients that wait for a lock form no queue there, and may get it in any order.");
+        CHECK(found.advice.starts_with(
+            "Permit it to the user that clients log in as: +zadd +zrem. Use a newer server"));
+        CHECK(is_usable(f, base::make_settings(c)));
+    }
+    SECTION("scripts that are refused")
+    {
+        f[needed::queue] = {outcome::refused, "ERR no"};
+        const finding found = only_finding(f, c);
+        CHECK(found.text.starts_with("refuses the scripts of the queue (ERR no): clients"));
+        CHECK_FALSE(has_acl_advice(found));
+    }
+    SECTION("keys that are not permitted")
+    {
+        f[needed::queue].is = outcome::forbidden_key;
+        const finding found = only_finding(f, c);
+        CHECK(found.text.starts_with("does not permit keys that end with :redlock:queue and "));
+        CHECK(found.advice.ends_with(": ~app:*."));
+        f.resource = "job";
+        f.of_resource.is_known = true;
+        CHECK(told_of([&](node_facts& known) { known = f; }, c).empty());
+        f.of_resource.forbids_ticket = true;
+        CHECK(only_finding(f, c).advice.ends_with(": ~app:job:*:redlock:ticket."));
+        f.of_resource.forbids_lock = f.of_resource.forbids_queue = true;
+        const finding all = only_finding(f, c);
+        CHECK(all.code == "forbidden-key");
+        CHECK(all.advice.ends_with(": ~app:job ~app:job:redlock:queue ~app:job:*:redlock:ticket."));
+    }
+    SECTION("an answer that says nothing")
+    {
+        f[needed::queue] = {GENERATE(outcome::untried, outcome::failed), "OOM"};
+        CHECK(told_of([&](node_facts& known) { known = f; }, c).empty());
+    }
+    SECTION("a node that takes no locks has only that finding")
+    {
+        f[needed::set].is = outcome::forbidden;
+        CHECK(told_of([&](node_facts& known) { known = f; }, c) == lines{"1 error forbidden"});
+    }
+    c.fair_queue = false;
+    f.of_resource = {};
+    f[needed::set].is = outcome::went;
+    CHECK(told_of([&](node_facts& known) { known = f; }, c).empty());
+}
+
 TEST_CASE("the doctor notes a PTTL that works in scripts only", "[cli][doctor]")
 {
     node_facts f = healthy(0);

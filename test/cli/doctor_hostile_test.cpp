@@ -258,6 +258,42 @@ TEST_CASE("a command that is refused within a script does not count as a refused
     CHECK_FALSE(has(told.text, "runs no scripts"));
 }
 
+TEST_CASE("the doctor finds out which command of the queue a server refuses in scripts",
+          "[cli][doctor]")
+{
+    struct row {
+        const char* error;
+        const char* says;
+        bool has_acl_advice;
+    };
+    const row r = GENERATE(values<row>({
+        {"ERR The user executing the script can't run this command or subcommand script: 8f3a, on "
+         "@user_script:1.",
+         "does not permit ZADD: ", true},
+        {"ERR ACL failure in script: User u has no permissions to run the 'zadd' command script: "
+         "8f3a, on @user_script:1.",
+         "does not permit ZADD: ", true},
+        {"ERR Error running script (call to f_8f3a): @user_script:1: @user_script: 1: -NOPERM The "
+         "user executing the script can't run this command or subcommand ",
+         "does not permit ZADD: ", true},
+        {"ERR Unknown Redis command called from script script: 8f3a, on @user_script:1.",
+         "does not know ZADD: ", false},
+        {"ERR unsupported", "refuses ZADD (ERR unsupported): ", false},
+        {"OOM command not allowed when used memory > 'maxmemory'.", "", false},
+    }));
+    CAPTURE(r.error);
+    scripted_server odd(answering([&](const arguments& command) {
+        return command[0] == "EVAL" && has(command[1], "zadd") ? wire::error(r.error)
+                                                               : std::string();
+    }));
+    const consultation told(patient({odd.url()}));
+    INFO(told.text);
+    const std::string says = told.says("no-queue");
+    CHECK(says.starts_with(*r.says == '\0' ? "" : std::string("warning: ") + r.says));
+    CHECK(says.empty() == (*r.says == '\0'));
+    CHECK(has(told.text, "+zadd") == r.has_acl_advice);
+}
+
 TEST_CASE("the doctor names the commands that a greeting left unanswered", "[cli][doctor]")
 {
     const std::string name = GENERATE("SCRIPT", "INFO", "COMMAND");

@@ -80,6 +80,11 @@ void add_locker(const server& node, std::vector<std::string> more = {})
                                   "+client|setname",
                                   "+client|tracking",
                                   "+client|caching",
+                                  "+zadd",
+                                  "+zcard",
+                                  "+zrange",
+                                  "+zrank",
+                                  "+zrem",
                                   "+config|get"};
     rule.insert(rule.end(), more.begin(), more.end());
     REQUIRE(node.command(rule) == "OK");
@@ -546,8 +551,8 @@ TEST_CASE("the doctor looks at exactly the keys of the named resource", "[cli][d
         add_locker(node, std::move(keys));
         return consultation(as_locker(node), short_watch, "job");
     };
-    const consultation permitted =
-        look({"~app:job", "~app:job:fencing", "~app:job:redlock:holder"});
+    const consultation permitted = look({"~app:job", "~app:job:fencing", "~app:job:redlock:holder",
+                                         "~app:job:redlock:queue", "~app:job:*:redlock:ticket"});
     INFO(permitted.text);
     CHECK(permitted.codes() == codes{"one-node"});
     CHECK(permitted.locks() == "available");
@@ -559,6 +564,14 @@ TEST_CASE("the doctor looks at exactly the keys of the named resource", "[cli][d
 
     const consultation uncounted = look({"~app:job", "~app:job:redlock:holder"});
     CHECK(has(uncounted.says("forbidden-key"), "error: does not permit app:job:fencing:"));
+    CHECK(uncounted.finding("no-queue").is_null());
+
+    const consultation unqueued = look({"~app:job", "~app:job:fencing", "~app:job:redlock:holder"});
+    INFO(unqueued.text);
+    CHECK(unqueued.codes() == codes{"no-queue", "one-node"});
+    CHECK(has(unqueued.says("no-queue"),
+              "warning: does not permit app:job:redlock:queue and app:job:*:redlock:ticket: "));
+    CHECK(unqueued.locks() == "available");
 
     add_locker(node);
     node.command({"SET", "app:job:fencing", "no number"});
@@ -588,7 +601,71 @@ TEST_CASE("the doctor looks at exactly the keys of the named resource", "[cli][d
     }
     node.command({"DEL", "app:job:redlock:holder"});
     node.command({"SET", "app:job:redlock:holder", "01234567 host pid 1"});
+    node.command({"ZADD", "app:job:redlock:queue", "1", "0123456789abcdef"});
     CHECK(consultation(as_locker(node), short_watch, "job").codes() == codes{"one-node"});
+    node.command({"DEL", "app:job:redlock:queue"});
+    node.command({"LPUSH", "app:job:redlock:queue", "x"});
+    const consultation unlike(as_locker(node), short_watch, "job");
+    INFO(unlike.text);
+    CHECK(unlike.codes() == codes{"no-queue", "one-node"});
+    CHECK(has(unlike.says("no-queue"), "warning: has app:job:redlock:queue with another type "));
+}
+
+TEST_CASE("the doctor names what a user lacks for the queue of waiting clients", "[cli][doctor]")
+{
+    struct row {
+        std::vector<std::string> rules;
+        const char* text;
+        const char* advice;
+    };
+    const auto r = GENERATE(
+        row{{"-zadd"}, "does not permit ZADD: ", ": +zadd."},
+        row{{"-zcard"}, "does not permit ZCARD: ", ": +zcard."},
+        row{{"-zrange"}, "does not permit ZRANGE: ", ": +zrange."},
+        row{{"-zrank"}, "does not permit ZRANK: ", ": +zrank."},
+        row{{"-zrem"}, "does not permit ZREM: ", ": +zrem."},
+        row{{"-@sortedset"},
+            "does not permit ZADD, ZCARD, ZRANGE, ZRANK and ZREM: ",
+            ": +zadd +zcard +zrange +zrank +zrem."},
+        row{{"-time", "-zadd"}, "does not permit TIME and ZADD: ", ": +time +zadd."},
+        row{{"-eval", "-zadd"}, "does not permit EVAL: ", ": +eval."},
+        row{{"-zadd", "resetkeys", "~app:job", "~app:job:fencing", "~app:job:redlock:holder",
+             "~app:job:redlock:queue", "~app:job:*:redlock:ticket"},
+            "does not permit ZADD: ",
+            ": +zadd."});
+    const server node(written_through);
+    add_locker(node, r.rules);
+    auto c = as_locker(node);
+    c.fencing = false;
+    const consultation told(c, short_watch, "job");
+    INFO(told.text);
+    CHECK(told.says("no-queue") ==
+          std::string("warning: ") + r.text +
+              "clients that wait for a lock form no queue there, and may get it in any order.");
+    CHECK(told.finding("no-queue")["advice"].get<std::string>().ends_with(r.advice));
+    CHECK(told.locks() == "available");
+    CHECK(told.status == 1);
+    // No key stays, whatever the user may not do.
+    CHECK(keys_of(node).empty());
+
+    c.fair_queue = false;
+    CHECK(consultation(c, short_watch, "job").finding("no-queue").is_null());
+}
+
+TEST_CASE("the doctor's ticket expires if its user may delete nothing", "[cli][doctor]")
+{
+    const server node(written_through);
+    add_locker(node, {"-del", "-zrem"});
+    const consultation told(as_locker(node));
+    CHECK(has(told.says("no-queue"), "does not permit DEL and ZREM: "));
+    bool has_queue = false;
+    for (const auto& key : keys_of(node)) {
+        has_queue = has_queue || key.ends_with(":redlock:queue");
+        CHECK(key.starts_with("app:redlock:doctor:"));
+        CHECK(node.pttl(key) != -1ms);
+        CHECK(node.pttl(key) <= 10s);
+    }
+    CHECK(has_queue);
 }
 
 TEST_CASE("the doctor warns clients without a restart guard of other clients' marker",

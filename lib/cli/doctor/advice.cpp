@@ -1,5 +1,6 @@
 #include "cli/doctor/advice.hpp"
 
+#include "base/text.hpp"
 #include "resp/error_text.hpp"
 
 namespace redlock::cli {
@@ -76,6 +77,22 @@ std::string lack_advice(const missing_command& a, const missing_command& b)
     return a.went.is == outcome::forbidden
                ? permission_advice("them", std::string(a.rule) + " " + b.rule)
                : advice_on(a, "", "the commands");
+}
+
+key_names names_of(const node_facts& f, const base::settings& s)
+{
+    const std::string lock = base::printable(s.key_prefix) + base::printable(f.resource);
+    return {lock, lock + std::string(base::counter_suffix), lock + std::string(base::holder_suffix),
+            lock + std::string(base::queue_suffix), lock + ":*" + std::string(base::ticket_suffix)};
+}
+
+std::string rules_for(const std::vector<std::string>& keys)
+{
+    std::string out;
+    for (const std::string& key : keys) {
+        out += (out.empty() ? "~" : " ~") + key;
+    }
+    return out;
 }
 
 std::string_view error_advice(std::string_view error)

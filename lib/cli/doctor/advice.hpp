@@ -1,9 +1,11 @@
 #pragma once
 
+#include "base/settings.hpp"
 #include "cli/doctor/facts.hpp"
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -23,6 +25,20 @@ struct missing_command {
 /// Advice for that answer.
 [[nodiscard]] std::string lack_advice(const missing_command& c);
 [[nodiscard]] std::string lack_advice(const missing_command& a, const missing_command& b);
+
+/// The keys of the named resource, printable.
+struct key_names {
+    std::string lock;
+    std::string counter;
+    std::string label;
+    std::string queue;
+    std::string tickets;  ///< a pattern
+};
+
+[[nodiscard]] key_names names_of(const node_facts& f, const base::settings& s);
+
+/// The rules of an ACL that permit these keys or patterns: "~a ~b".
+[[nodiscard]] std::string rules_for(const std::vector<std::string>& keys);
 
 /// Advice for a server's error, or for a client's reason that ends with the code of one. Empty: the
 /// doctor does not know that code.

@@ -36,8 +36,16 @@ enum class needed : std::uint8_t {
     native_delete,  ///< DELIFEQ or DELEX
     client_tracking,
     client_caching,
+    queue,  ///< the scripts of the queue of waiting clients
+    // The commands that only the queue needs. The doctor tries them, inside a script, unless these
+    // scripts went.
+    zadd,
+    zcard,
+    zrange,
+    zrank,
+    zrem,
 };
-inline constexpr std::size_t needed_count = static_cast<std::size_t>(needed::client_caching) + 1;
+inline constexpr std::size_t needed_count = static_cast<std::size_t>(needed::zrem) + 1;
 
 /// The outcome of one thing that the doctor tried.
 struct trial {
@@ -70,8 +78,12 @@ struct resource_facts {
     bool forbids_lock = false;
     bool forbids_counter = false;
     bool forbids_label = false;
+    bool forbids_queue = false;
+    bool forbids_ticket = false;
     /// The lock's key has another type than a lock has.
     bool is_foreign = false;
+    /// The queue's key has another type than a queue has.
+    bool has_foreign_queue = false;
     /// The lock's key has no ttl.
     bool is_endless = false;
     /// The fault of the fencing counter, after its name. Empty: there is none.

@@ -36,6 +36,9 @@ void judge_node(const node_facts& f, const base::settings& s, std::vector<findin
 /// Finds needed or useful commands that the user isn't permitted to run or the server doesn't have.
 void judge_permissions(const node_facts& f, const base::settings& s, std::vector<finding>& out);
 
+/// Finds out why clients that wait for a lock form no queue at the node.
+void judge_queue(const node_facts& f, const base::settings& s, std::vector<finding>& out);
+
 /// Finds problems with the node's clock and with the time its answers take.
 void judge_measures(const node_facts& f, const base::settings& s, std::vector<finding>& out);
 

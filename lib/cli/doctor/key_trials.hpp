@@ -24,6 +24,9 @@ public:
     /// Tries the commands that the node refuses inside a script, where clients use most of them. A
     /// proxy may refuse only what it sees.
     boost::asio::awaitable<void> try_in_scripts();
+    /// Tries the queue of waiting clients with a ticket of the doctor's own. If that fails, tries
+    /// each command of the queue.
+    boost::asio::awaitable<void> queue();
     /// Looks at the keys of the named resource, and changes nothing.
     boost::asio::awaitable<void> look_at_resource();
 
@@ -31,6 +34,8 @@ private:
     void try_keys();
     void try_scripts();
     void try_tracking();
+    boost::asio::awaitable<void> try_queue_scripts();
+    boost::asio::awaitable<void> try_queue_commands();
 
     doctor_connection& talk_;
     const base::settings& settings_;
@@ -40,6 +45,9 @@ private:
     const std::string other_value_;
     const std::string key_;
     const std::string counter_;
+    const std::string queue_;
+    const std::string ticket_;
+    const std::string ticket_key_;
 };
 
 }  // namespace redlock::cli

@@ -231,6 +231,7 @@ asio::awaitable<void> conversation::use_keys()
     co_await keys_.count();
     co_await keys_.try_in_scripts();
     if (has_database_) {
+        co_await keys_.queue();
         co_await keys_.look_at_resource();
     }
 }

@@ -491,6 +491,7 @@ void judge_node(const node_facts& f, const base::settings& s, std::vector<findin
         judge_persistence(f, s, add);
         judge_guard(f, s, add);
         judge_permissions(f, s, out);
+        judge_queue(f, s, out);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 #include "cli/doctor/advice.hpp"
 #include "cli/doctor/findings.hpp"
+#include "cli/doctor/words.hpp"
 
 #include <algorithm>
 #include <string>
@@ -193,39 +194,6 @@ void look_at_scripts(const node_facts& f, const base::settings& s, clerk& c)
     c.look_at(s.guard && !f.is_durable ? no_text_guarded : no_text);
 }
 
-/// A list in a sentence: "a", "a and b", "a, b and c".
-std::string listed(const std::vector<std::string>& all)
-{
-    std::string out;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        out += (i == 0 ? "" : i + 1 == all.size() ? " and " : ", ") + all[i];
-    }
-    return out;
-}
-
-std::string rules_for(const std::vector<std::string>& keys)
-{
-    std::string out;
-    for (const std::string& key : keys) {
-        out += (out.empty() ? "~" : " ~") + key;
-    }
-    return out;
-}
-
-/// The keys of the named resource, printable.
-struct key_names {
-    std::string lock;
-    std::string counter;
-    std::string label;
-};
-
-key_names names_of(const node_facts& f, const base::settings& s)
-{
-    const std::string lock = base::printable(s.key_prefix) + base::printable(f.resource);
-    return {lock, lock + std::string(base::counter_suffix),
-            lock + std::string(base::holder_suffix)};
-}
-
 /// Permissions for the keys of the named resource.
 void look_at_named_keys(const node_facts& f, const base::settings& s, clerk& c)
 {
@@ -246,6 +214,12 @@ void look_at_named_keys(const node_facts& f, const base::settings& s, clerk& c)
         text += found.forbids_lock ? "." : " with a fencing token.";
         if (found.forbids_label) {
             needed_keys.push_back(names.label);
+        }
+        if (s.fair_queue && found.forbids_queue) {
+            needed_keys.push_back(names.queue);
+        }
+        if (s.fair_queue && found.forbids_ticket) {
+            needed_keys.push_back(names.tickets);
         }
         c.add(severity::error, "forbidden-key", std::move(text),
               advice + rules_for(needed_keys) + ".");

@@ -37,6 +37,30 @@ trial outcome_of(needed n, const resp::reply& r, std::string_view password)
     return {is_failure ? outcome::failed : outcome::refused, resp::clean_error(text, password)};
 }
 
+trial outcome_in_script(const resp::reply& r, std::string_view password)
+{
+    using outcome = trial::outcome;
+    const std::string_view text = r.text();
+    const auto says = [text](std::string_view part) { return text.find(part) != text.npos; };
+    if (!r.is_error()) {
+        return {outcome::went};
+    }
+    if (resp::is_about_state(text)) {
+        return {outcome::failed, resp::clean_error(text, password)};
+    }
+    const bool is_acl = says("NOPERM") || says("ACL failure") || says("user executing the script");
+    if (resp::says_key_not_permitted(text) || (is_acl && !says("run th") && says(" access "))) {
+        return {outcome::forbidden_key};
+    }
+    if (is_acl) {
+        return {outcome::forbidden};
+    }
+    if (says("nknown command") || says("nknown Redis command") || says("nknown Valkey command")) {
+        return {outcome::unknown};
+    }
+    return {outcome::refused, resp::clean_error(text, password)};
+}
+
 std::string fault_of_counter(const resp::reply& value)
 {
     if (value.is_error()) {
@@ -89,6 +113,11 @@ boost::asio::awaitable<void> trials::hear(listener also)
         }
     }
     asked_.clear();
+}
+
+boost::asio::awaitable<trial> trials::hear_script()
+{
+    co_return outcome_in_script(co_await talk_.next(), password_);
 }
 
 }  // namespace redlock::cli

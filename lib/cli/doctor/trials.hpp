@@ -18,6 +18,9 @@ namespace redlock::cli {
 /// leaves `password` out.
 [[nodiscard]] trial outcome_of(needed n, const resp::reply& r, std::string_view password);
 
+/// The outcome of commands that the doctor tried inside a script, from the script's answer.
+[[nodiscard]] trial outcome_in_script(const resp::reply& r, std::string_view password);
+
 /// The fault in the value of a fencing counter, after its name. Empty: there is none.
 [[nodiscard]] std::string fault_of_counter(const resp::reply& value);
 
@@ -44,6 +47,9 @@ public:
     /// Sends the commands and waits for their replies. `also` gets each reply too.
     /// @throws no_answer
     boost::asio::awaitable<void> hear(listener also = {});
+    /// Waits for the answer of one script, and returns the outcome of the commands inside it.
+    /// @throws no_answer
+    boost::asio::awaitable<trial> hear_script();
 
 private:
     doctor_connection& talk_;

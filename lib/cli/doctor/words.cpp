@@ -62,6 +62,15 @@ std::string count_text(std::uint64_t count, const char* noun)
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+std::string listed(const std::vector<std::string>& all)
+{
+    std::string out;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        out += (i == 0 ? "" : i + 1 == all.size() ? " and " : ", ") + all[i];
+    }
+    return out;
+}
+
 std::string guard_text(std::uint64_t nodes, std::chrono::nanoseconds max_ttl,
                        std::int64_t drift_ppb)
 {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -17,6 +18,9 @@ namespace redlock::cli {
 
 /// Formats a count with its noun: "1 replica", "2 replicas".
 [[nodiscard]] std::string count_text(std::uint64_t count, const char* noun);
+
+/// Formats a list in a sentence: "a", "a and b", "a, b and c".
+[[nodiscard]] std::string listed(const std::vector<std::string>& all);
 
 /// The values that must be the same for all clients of a restart guard, in command-line form.
 [[nodiscard]] std::string guard_text(std::uint64_t nodes, std::chrono::nanoseconds max_ttl,
