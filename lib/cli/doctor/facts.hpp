@@ -36,9 +36,10 @@ enum class needed : std::uint8_t {
     native_delete,  ///< DELIFEQ or DELEX
     client_tracking,
     client_caching,
-    queue,  ///< the scripts of the queue of waiting clients
-    // The commands that only the queue needs. The doctor tries them, inside a script, unless these
-    // scripts went.
+    // For the queue of waiting clients, which no lock needs.
+    queue,  ///< its scripts
+    // The commands that only the queue needs. The doctor tries them, inside a script, unless the
+    // node carried out the scripts of the queue.
     zadd,
     zcard,
     zrange,

@@ -4,6 +4,7 @@
 #include "cli/doctor/words.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -237,7 +238,9 @@ void look_at_keys(const node_facts& f, const base::settings& s, clerk& c)
         look_at_named_keys(f, s, c);
         return;
     }
-    const bool no_keys = std::any_of(f.trials.begin(), f.trials.end(), [](const trial& t) {
+    // No lock needs the keys of the queue.
+    const auto end = f.trials.begin() + static_cast<std::ptrdiff_t>(needed::queue);
+    const bool no_keys = std::any_of(f.trials.begin(), end, [](const trial& t) {
         return t.is == trial::outcome::forbidden_key;
     });
     if (!no_keys) {
