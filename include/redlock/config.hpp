@@ -418,8 +418,8 @@ struct acquire_options {
      */
     std::string_view label{};
 
-    /// Report that the client fills before the handler runs. The report must live until then. Null
-    /// by default: no report.
+    /// Report that the client fills after each attempt, and before the handler runs. The report must
+    /// live until then. Null by default: no report.
     redlock::report* report = nullptr;
 };
 

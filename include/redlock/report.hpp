@@ -104,9 +104,14 @@ struct node_report {
  * operation. The client fills the report before the completion handler runs. The report must live
  * until then.
  *
- * The report is empty when the operation was cancelled, ended with the client, or ended before it
- * asked a node. An acquire with a report also asks every node for the holder's remaining ttl and
- * label. That costs two more commands a node.
+ * The report is empty when the operation was cancelled, or ended before it asked a node. The same
+ * holds if it ended with the client, unless an acquire had made an attempt. An acquire with a report
+ * also asks every node for the holder's remaining ttl and label. That costs two more commands a
+ * node.
+ *
+ * An acquire fills the report after each attempt. So your program can say why an acquire waits. Read
+ * the report of an acquire that waits only on the client's executor, and not with
+ * `config::thread_safe`. Until the first attempt has ended, the report is empty.
  */
 struct report {
     /// The nodes in the order of `config::nodes`, as of the last attempt.

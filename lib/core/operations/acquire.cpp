@@ -22,6 +22,7 @@ bool join_own_lock(operation_context& c, operation& op)
 {
     if (lease* const held = c.leases.find(op.owner, op.subject->resources())) {
         c.contention.abandon_turn(op);
+        clear_report(op);  // no node is asked for a further hold
         c.leases.add_hold(c.take_unused_lease(op), *held);
         if (op.renewal != nullptr) {
             op.renewal->since = c.shared.now;
@@ -181,18 +182,16 @@ bool end_with(operation_context& c, operation& op, const round& r)
         c.give_up(op);
         return true;
     }
+    fill_report(op, r, c.nodes, c.shared.now);  // the caller may read it while the acquire waits
     if (op.attempts_left == 0 || op.deadline - c.shared.now < least_wait) {
-        fill_report(op, r, c.nodes, c.shared.now);
         c.finish(op, op.attempts_left == 0 ? reason_of(r, v) : errc::timed_out);
         return true;
     }
     if (c.availability.is_hopeless(op, r.tally.of_acquire())) {
-        fill_report(op, r, c.nodes, c.shared.now);
         c.finish(op, errc::unavailable);
         return true;
     }
     if (v == verdict::won) {
-        fill_report(op, r, c.nodes, c.shared.now);
         c.contention.end_turn(*op.subject);  // another waiter may get a valid lock
     }
     c.contention.watch(op, r, v);

@@ -619,6 +619,23 @@ TEST_CASE("p44: an acquire that wakes up long after its deadline makes no attemp
     CHECK(c.report.nodes[0].outcome == node_outcome::refused);
 }
 
+TEST_CASE("a report of an acquire that waits shows the last attempt", "[core]")
+{
+    running_world w;
+    w.occupy("r", 1min);
+    w.with_report = true;
+    call& c = w.acquire("r", {.timeout = 10s});
+    w.advance(1s);
+    const auto attempts = w.core->snapshot().attempts;
+    REQUIRE(attempts > 1);
+    REQUIRE_FALSE(c.done());
+    CHECK(c.report.attempts == attempts);
+    REQUIRE(c.report.nodes.size() == 3);
+    CHECK(c.report.nodes[0].outcome == node_outcome::refused);
+    REQUIRE(c.report.holder_ttl);
+    CHECK(*c.report.holder_ttl > 58s);
+}
+
 TEST_CASE("an acquire that is cancelled between two attempts has an empty report", "[core]")
 {
     running_world w;
