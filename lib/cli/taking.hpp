@@ -24,8 +24,8 @@ struct taken {
 /// longest label.
 [[nodiscard]] std::string label_of(const std::string& program, int process);
 
-/// Takes the lock as the options say. While it waits, it prints on stderr that no majority can be
-/// reached, because that wait may have no end.
+/// Takes the lock as the options say. While it waits, it prints the reason on stderr, because the
+/// wait may have no end.
 [[nodiscard]] boost::asio::awaitable<taken> take(client& locks, const config& c,
                                                  const taking_options& o,
                                                  std::optional<keep_alive> keep, bool json);

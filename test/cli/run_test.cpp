@@ -1,5 +1,6 @@
 #include "support/run.hpp"
 #include "cli/command.hpp"
+#include "resp/scripts.hpp"
 #include "support/certificates.hpp"
 #include "support/proxy.hpp"
 #include "support/resp_text.hpp"
@@ -220,6 +221,47 @@ TEST_CASE("a run that waits names the unavailable nodes too", "[run]")
         has_ttl = text.find("another client has it, for 35") != std::string::npos;
     }
     CHECK(has_ttl);
+}
+
+TEST_CASE("a run that waits for several resources says which node refuses which of them", "[run]")
+{
+    masters nodes(3);
+    REQUIRE(run(nodes, {"acquire", "--label", "nightly backup", "b"}).status == 0);
+    nodes[2].kill();
+    command waits(nodes, {"run", "a", "b", "--", "true"});
+    REQUIRE(waits.says("a, b: waiting: nightly backup has it, for 35"));
+    REQUIRE(waits.says("disconnected: Connection refused"));
+    CHECK_THAT(waits.text(), ContainsSubstring(", for b\n"));
+    nodes[0].command({"DEL", "b"});
+    nodes[1].command({"DEL", "b"});
+    CHECK(waits.end().status == 0);
+}
+
+TEST_CASE("a run that waits makes all its attempts in one acquire", "[run]")
+{
+    const scripted_server node([](scripted_connection& c) -> boost::asio::awaitable<void> {
+        co_await c.serve([](const arguments& command) -> std::optional<std::string> {
+            if (command.front() == "SET") {
+                return wire::null3();
+            }
+            if (command.front() == "PTTL") {
+                return wire::integer(60'000);
+            }
+            if (command.size() > 1 && command[1] == redlock::resp::inspect_script.sha1) {
+                return wire::aggregate('*', {wire::bulk("of another"), wire::integer(60'000)});
+            }
+            return obedient(command);
+        });
+    });
+    // The command prints after a second why it waits.
+    const auto [status, text] =
+        command({"--node", node.url(), "--json", "run", "--wait", "1500ms", "job", "--", "true"})
+            .end();
+    CAPTURE(text);
+    CHECK(status == 75);
+    CHECK_THAT(text, ContainsSubstring("waiting: another client has it"));
+    const auto last = nlohmann::json::parse(text.substr(text.rfind('{', text.find("attempts"))));
+    CHECK(last["attempts"] == node.commands("SET").size());
 }
 
 TEST_CASE("a run that waits for a majority of the nodes says so once", "[run]")
