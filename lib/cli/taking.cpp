@@ -64,7 +64,7 @@ bool all_can_be_used(const report& r)
 }
 
 /// Inspects the resources until one of them shows why an acquire waits. Returns the report that an
-/// attempt would have: a node with a key would refuse, and a node without one would grant.
+/// attempt would have. A node with a key would refuse it, and a node without one would grant it.
 asio::awaitable<report> look(client& locks, const std::vector<std::string>& resources)
 {
     report out;
