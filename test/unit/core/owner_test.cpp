@@ -68,6 +68,30 @@ TEST_CASE("an owner gets a further hold of its lock without a command", "[core][
     CHECK(w.is_idle());
 }
 
+TEST_CASE("an acquire that was refused and then gets a further hold has an empty report",
+          "[core][owner]")
+{
+    owned_world w;
+    const names both{"q", "r"};
+    w.occupy("r");
+    w.with_report = true;
+    call& refused = w.acquire(both, w.for_me({.ttl = 10s, .timeout = 1min}));
+    w.advance(1s);
+    REQUIRE(refused.report.attempts > 0);
+    w.flush_keys();
+    call& first = w.acquire(both, w.for_me());
+    w.advance(2s);
+    REQUIRE(first.held != nullptr);
+    REQUIRE(refused.held != nullptr);
+    REQUIRE(refused.held->within == first.held);
+    CHECK(refused.report.nodes.empty());
+    CHECK(refused.report.attempts == 0);
+    w.drop(*refused.held);
+    w.drop(*first.held);
+    w.advance(5ms);
+    CHECK(w.is_idle());
+}
+
 TEST_CASE("an acquire of another owner or without one must wait", "[core][owner]")
 {
     owned_world w;
