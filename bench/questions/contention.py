@@ -39,11 +39,13 @@ def contend(name, hold_ms, seconds, quick=False, rounds=None):
 
 
 def cases(quick):
-    in_one = ["lone worker", "one process", "64 clients", "one process, delay",
-              "64 clients, delay", "node-redlock"]
-    in_eight = ["lone worker", "8 processes", "8 processes, delay", "8 x node-redlock"]
+    in_one = ["lone worker", "one process", "8 clients", "64 clients", "256 clients",
+              "one process, delay", "64 clients, delay", "node-redlock"]
+    in_eight = ["lone worker", "64 clients", "8 processes", "8 processes, delay",
+                "8 x node-redlock"]
     if quick:
-        return [contend(name, 1, 2, quick) for name in in_one[:3] + in_eight[1:2]]
+        return [contend(name, 1, 2, quick)
+                for name in ["lone worker", "one process", "64 clients", "8 processes"]]
     return [*(contend(name, 1, 2) for name in in_one),
             *(contend(name, 0, 2) for name in ["lone worker", "one process", "8 processes"]),
             *(contend(name, 1, LONG, rounds=1) for name in in_eight)]
@@ -78,6 +80,14 @@ TARGETS = [
            "one process: commands per node and grant", most=2.01),
     Target("one process", NO_HOLD, "hand_over_trips",
            "one process, hold 0 ms: hand-over in quorum round trips", most=1.5),
+    Target("8 clients", ONE, "grants_per_second",
+           "8 clients: grants per second, ratio to the lone worker", OF_LONE, least=0.95),
+    Target("64 clients", ONE, "grants_per_second",
+           "64 clients: grants per second, ratio to the lone worker", OF_LONE, least=0.9),
+    Target("64 clients", EIGHT, "most_to_least",
+           "64 clients: most grants of a worker, ratio to the fewest", most=1.2),
+    Target("64 clients", EIGHT, "wait_p99_ms", "64 clients: wait p99, ratio to its median",
+           {"figure": "wait_p50_ms"}, most=1.3),
     Target("8 processes", EIGHT, "grants_per_second",
            "8 processes: grants per second, ratio to the lone worker", OF_LONE, least=0.8),
     Target("8 processes", EIGHT, "wait_p99_ms", "8 processes: wait p99, ratio to node-redlock",

@@ -42,7 +42,9 @@ const std::vector<contention_case>& contention_cases()
     static const std::vector<contention_case> all{
         {"lone worker", 1, 1, 1, true},
         {"one process", 1, 64, 1, true},
+        {"8 clients", 1, 8, 8, true},
         {"64 clients", 1, 64, 64, true},
+        {"256 clients", 1, 256, 256, true},
         {"8 processes", 8, 8, 1, true},
         {"one process, delay", 1, 64, 1, false},
         {"64 clients, delay", 1, 64, 64, false},

@@ -181,10 +181,6 @@ struct config {
     /// Maximum back-off between two attempts: the bound grows up to this. At least `backoff_min`.
     /// 250 ms by default: about the longest that a free lock waits for an acquire that has made
     /// many attempts.
-    ///
-    /// It also bounds yields. A client that holds a lock nearly all the time yields: it leaves
-    /// the lock free for other clients. A yield takes at most `backoff_max` and at most 250 ms.
-    /// About every 15 s a yield has this full length.
     std::chrono::milliseconds backoff_max{250};
 
     /**
@@ -234,7 +230,9 @@ struct config {
     ///
     /// If a client waits for more resources than `max_poll_interval` has milliseconds, the maximum
     /// wait is 1 ms for each of them. So a client with very many waiting acquires polls about 1000
-    /// times a second in total. It also polls whenever a ttl ends.
+    /// times a second in total. It also polls whenever a ttl ends. In the fair queue, the maximum
+    /// wait is at least 10 ms for each client before this one. Without very many resources it is
+    /// 15 s at most.
     std::chrono::milliseconds max_poll_interval{1000};
 
     /// Maximum time that `async_close` waits for releases that are still going out. Zero: no wait.
@@ -418,8 +416,8 @@ struct acquire_options {
      */
     std::string_view label{};
 
-    /// Report that the client fills after each attempt, and before the handler runs. The report must
-    /// live until then. Null by default: no report.
+    /// Report that the client fills after each attempt, and before the handler runs. It must live
+    /// until then. Null by default: no report.
     redlock::report* report = nullptr;
 };
 

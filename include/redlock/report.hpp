@@ -22,8 +22,8 @@ namespace detail {
 enum class node_outcome {
     /// The operation was decided before this node answered.
     undecided,
-    /// The client sent the node no request. It made no attempt; or it first asked another node,
-    /// which did not grant; or it had never asked this node for the key that it releases.
+    /// The client sent the node no request: it made no attempt, or it had never asked this node for
+    /// the key that it releases.
     not_asked,
     /// The node did what the client asked: it set, extended or deleted the key. For an inspect, the
     /// node has a key.
@@ -105,12 +105,12 @@ struct node_report {
  * until then.
  *
  * The report is empty when the operation was cancelled, or ended before it asked a node. The same
- * holds if it ended with the client, unless an acquire had made an attempt. An acquire with a report
- * also asks every node for the holder's remaining ttl and label. That costs two more commands a
- * node.
+ * holds if it ended with the client, unless an acquire had made an attempt. An acquire with a
+ * report also asks every node for the holder's remaining ttl and label. That costs two more
+ * commands a node.
  *
- * An acquire fills the report after each attempt. So your program can say why an acquire waits. Read
- * the report of an acquire that waits only on the client's executor, and not with
+ * An acquire fills the report after each attempt. So your program can say why an acquire waits.
+ * Read the report of an acquire that waits only on the client's executor, and not with
  * `config::thread_safe`. Until the first attempt has ended, the report is empty.
  */
 struct report {

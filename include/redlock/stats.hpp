@@ -33,7 +33,8 @@ struct stats {
     std::uint64_t notified_attempts_refused = 0;
     /// Polls that found a change for which a node should have sent a notification.
     std::uint64_t notifications_missed = 0;
-    /// Tickets that the client took in the queues of clients. See `config::fair_queue`.
+    /// Tickets that the client took in the queues of clients. An acquire that takes further tickets
+    /// counts once. See `config::fair_queue`.
     std::uint64_t tickets = 0;
     /// Sum of the tickets that were before the client's own ones when it took them. Divided by
     /// `tickets` it is the average place of a new ticket.

@@ -56,7 +56,7 @@ void client_core::on_time(instant now) noexcept
     rounds_.on_time();
     network_.on_time();
     while (operation* op = scheduler_.due(now)) {
-        if (op->in_line != nullptr) {
+        if (op->queue != nullptr) {
             contention_.on_time(*op);
             continue;
         }

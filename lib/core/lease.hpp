@@ -14,7 +14,7 @@
 namespace redlock::core {
 
 struct renewal;
-struct line;
+struct wait_queue;
 struct operation;
 
 /// The names of several resources that are locked as one, without the key prefix.
@@ -74,12 +74,10 @@ struct lease {
     bool is_hold_over = false;
     /// The lease was detached, on any thread. The keys on the nodes are not this client's any more.
     std::atomic<bool> is_detached = false;
-    /// The lease leads its resource within the client: see `line`.
+    /// The lease leads its resource within the client: see `wait_queue`.
     bool leads = false;
     /// The lease was granted.
     bool is_granted = false;
-    /// The end of the lease has been counted as a turn of the client.
-    bool is_counted = false;
 
     /// The number of holds: of this record and of those within it.
     std::uint32_t holds = 1;
@@ -96,10 +94,10 @@ struct lease {
     std::uint64_t resource_hash = 0;
     /// The acquire whose attempts use the lease, while it leads and is not granted.
     operation* sought_by = nullptr;
-    /// The next lease in its chain of `leading`.
+    /// The next lease in its chain of `leader_table`.
     lease* next_leading = nullptr;
     /// The queue of the waiters for the resource; null: there is none.
-    core::line* line = nullptr;
+    wait_queue* queue = nullptr;
 
     /// The next one in the list of leases that were detached on other threads.
     lease* left_before = nullptr;

@@ -34,9 +34,9 @@ lease& leases::create(std::string_view resource)
     l.held_by = nullptr;
     l.renewal = nullptr;
     l.resource_hash = hash_of(resource);
-    l.leads = l.is_granted = l.is_counted = false;
+    l.leads = l.is_granted = false;
     l.sought_by = nullptr;
-    l.line = nullptr;
+    l.queue = nullptr;
     l.references = 1;
     l.set_valid_until(instant{});
     return l;

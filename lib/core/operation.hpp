@@ -9,6 +9,7 @@
 #include "core/lease.hpp"
 #include "core/list.hpp"
 #include "core/timer_heap.hpp"
+#include "core/wait_state.hpp"
 
 #include <coroutine>
 #include <cstddef>
@@ -23,11 +24,7 @@ struct in_queue;
 struct in_flight;
 struct in_company;
 struct renewal;
-struct line;
-
-/// The end of a key that has no ttl, whose ttl no node returned, or that this client has extended
-/// since.
-inline constexpr base::instant unknown_end = base::instant::max();
+struct wait_queue;
 
 /// An operation that a caller waits for: its arguments, its coroutine and its result. A wait for a
 /// loss has no coroutine: the renewals end it.
@@ -78,49 +75,13 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     bool is_newcomer = false;
     /// The wait queue in which the acquire is; null: none. Before its first attempt, an acquire in
     /// a queue has no coroutine.
-    core::line* in_line = nullptr;
-    /// The acquire asks directly after the release, so no other client can come between.
-    bool is_next = false;
-    /// The acquire has let other clients go first.
-    bool has_rested = false;
-    /// A notification has led to the present attempt.
-    bool was_woken = false;
+    wait_queue* queue = nullptr;
     /// More than one attempt was asked for.
     bool may_wait = false;
     /// The acquire waits between two attempts.
     bool may_be_roused = false;
-    /// This client has released the key that may have been in the way of the attempt.
-    bool was_roused = false;
-    /// A notification said that the key in the way has gone.
-    bool is_woken = false;
-    /// The acquire asked for a notification about a key that had gone already, and has seen no key
-    /// since.
-    bool is_rushed = false;
-    /// The end of the wait without a notification; the deadline may come before.
-    base::instant looks_at{};
-    /// The acquire goes on with the wait of a leader that ended.
-    bool is_heir = false;
-    /// A node was asked for a notification, and has not answered.
-    bool is_watch_asked = false;
-    /// The node that will send a notification when the key goes.
-    node_mask watches = 0;
-    /// How many attempts after a notification were refused.
-    std::uint32_t refusals = 0;
-    /// Among several resources, the number of the one that is in the way, from one.
-    unsigned held = 0;
-    /// The end of the key in the way by the last answer, if no notification comes; or
-    /// `unknown_end`.
-    base::instant refused_until{};
-    /// The time that this answer took: the key may end earlier by as much.
-    base::nanos refused_within{};
-    /// The instant of this answer.
-    base::instant refused_at{};
-    /// The node from which a poll learns whether a notification was missed.
-    node_mask looked_at = 0;
-    /// The number of polls that must miss no notification until the acquire relies on them again.
-    std::uint8_t doubts = 0;
-    /// The acquire wants several resources, and is in the list for the one in its way.
-    bool is_listed = false;
+    /// Its wait at a node.
+    wait_state wait;
     /// The number of waiters before the acquire when it began to wait.
     std::size_t queue_position = 0;
     /// For a kept-alive acquire, the record for its lock. For a wait or a renewal, the record that

@@ -43,6 +43,9 @@ struct round_details {
         unsigned held = 0;
     };
     std::array<of_node, max_nodes> nodes;
+    /// For an inspect: the tickets of waiting clients, and the age of the first one.
+    std::optional<std::size_t> clients_waiting;
+    std::optional<std::chrono::milliseconds> first_waits_for;
 };
 
 /// The kinds of rounds.
@@ -91,19 +94,14 @@ struct round : list_hook<in_deadline_order> {
     /// deadline.
     node_mask parked = 0;
 
-    /// The node that is asked first: the client asks the others only if it does not refuse. Zero:
-    /// all nodes are asked at once.
-    node_mask gate = 0;
+    /// For an inspect: the node that is also asked for the queue of waiters.
+    node_mask asks_queue = 0;
 
     /// Nodes that granted, and must still prove that they are admitted.
     node_mask awaits_proof = 0;
 
     /// Nodes that set the key. Their vote may still wait for the counter.
     node_mask keyed = 0;
-
-    /// Nodes to which the client sent the script a second time, without the request for a
-    /// notification.
-    node_mask sent_again = 0;
 
     /// Among several resources, the number of the one that was refused last, from one.
     unsigned held = 0;

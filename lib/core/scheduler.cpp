@@ -30,19 +30,8 @@ operation& scheduler::begin(operation::kind what, report* r)
         op.inspection = {};
     }
     op.renewal = nullptr;
-    op.has_rested = op.was_woken = false;
-    op.may_wait = op.may_be_roused = op.was_roused = op.is_woken = op.is_rushed = false;
-    op.is_next = op.is_heir = op.is_watch_asked = false;
-    op.looks_at = instant{};
-    op.watches = 0;
-    op.held = 0;
-    op.refusals = 0;
-    op.refused_until = instant{};
-    op.looked_at = 0;
-    op.refused_within = nanos{};
-    op.refused_at = instant{};
-    op.doubts = 0;
-    op.is_listed = false;
+    op.may_wait = op.may_be_roused = false;
+    op.wait = {};
     op.since = instant{};
     op.queue_position = 0;
     under_way_.push_back(op);

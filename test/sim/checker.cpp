@@ -28,6 +28,11 @@ bool is_counter(std::string_view key)
     return key.ends_with(":fencing");
 }
 
+bool is_of_queue(std::string_view key)
+{
+    return key.ends_with(":redlock:queue") || key.ends_with(":redlock:ticket");
+}
+
 bool is_script(const test::words& command, const test::contract_script& s)
 {
     return (command.front() == "EVALSHA" && command.at(1) == s.sha1) ||
@@ -515,6 +520,12 @@ void checker::on_change(unsigned node, const std::string& key,
         on_counter(node, key, before, after);
         return;
     }
+    if (is_of_queue(key)) {
+        if (after != nullptr && !after->end && key.ends_with(":redlock:ticket")) {
+            fail("n" + std::to_string(node) + ": the ticket " + key + " has no ttl");
+        }
+        return;
+    }
     const std::string who = "n" + std::to_string(node) + ": " +
                             (by == nullptr ? "by itself" : "by c" + std::to_string(by->client)) +
                             ", key " + resource_of(key);
@@ -657,7 +668,7 @@ void checker::nothing_left_of(unsigned client, instant since)
     for (unsigned n = 0; n < w_.servers.size(); ++n) {
         const server& s = *w_.servers[n];
         for (const auto& [key, e] : s.master.all()) {
-            if (is_counter(key) || is_of_the_guard(key)) {
+            if (is_counter(key) || is_of_the_guard(key) || is_of_queue(key)) {
                 continue;
             }
             const token_users& users = tokens_[e.value];
@@ -685,7 +696,8 @@ void checker::nothing_left()
                 (were_ill_ & (1U << n)) == 0) {
                 fail("n" + std::to_string(n) + ": the counter " + key + " would stay for ever");
             }
-            if (!is_counter(key) && !is_of_the_guard(key) &&
+            // A ticket that its client could not return ends with its ttl.
+            if (!is_counter(key) && !is_of_the_guard(key) && !is_of_queue(key) &&
                 s.master.find(s.local_now(), key) != nullptr && !tokens_[e.value].orphaned) {
                 fail("n" + std::to_string(n) + " still has the key " + resource_of(key) +
                      ", though everything was given back");
@@ -921,7 +933,7 @@ void checker::check_acquire(const call& c, const ending& e, bool healthy)
             fail(who + ec.message() + ", though a majority was yet to be heard of");
         }
     } else if (ec == errc::timed_out) {
-        if (healthy && !refused && !was_behind_others(c)) {
+        if (healthy && !refused && !was_behind_others(c) && !was_behind_clients(c)) {
             fail(who + "timed out, though a majority was healthy and it was free");
         }
         const client& own = *w_.clients[c.client];
@@ -1004,6 +1016,30 @@ bool checker::was_behind_others(const call& c) const
     const instant until = has_asked ? c.attempted : w_.now();
     return others != instant::min() &&
            until <= others + 2 * s.node_timeout + std::max(s.backoff_max, s.max_poll_interval);
+}
+
+/// Whether the acquire only waited for its place while one of its resources was in use, or until
+/// too little time had passed to find out that it was not.
+bool checker::was_behind_clients(const call& c) const
+{
+    if (!c.tokens.empty()) {
+        return false;
+    }
+    const base::settings& s = w_.clients[c.client]->settings();
+    const nanos found = 2 * s.node_timeout + std::max(s.backoff_max, s.max_poll_interval) + 500ms;
+    const auto is_in_use = [&](const std::string& resource) {
+        const std::string key = w_.planned().key_prefix + resource;
+        const auto has_key = [&](const auto& s) {
+            return s->master.find(s->local_now(), key) != nullptr;
+        };
+        if (std::ranges::any_of(w_.servers, has_key)) {
+            return true;
+        }
+        const auto changed = changed_.find(resource);
+        return changed != changed_.end() && w_.now() <= changed->second + found;
+    };
+    const auto parts = parts_of(c.resource);
+    return w_.now() <= c.begun + found || std::any_of(parts.begin(), parts.end(), is_in_use);
 }
 
 /// Checks an acquire that did not get a further hold of its owner's lock.

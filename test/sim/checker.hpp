@@ -226,6 +226,7 @@ private:
     void check_majority(const belief& b) const;
     void check_acquire(const call& c, const ending& e, bool healthy);
     [[nodiscard]] bool was_behind_others(const call& c) const;
+    [[nodiscard]] bool was_behind_clients(const call& c) const;
     void check_hold(const call& c, const error_code& ec) const;
     void check_nested_release(const call& c, const ending& e) const;
     void check_success(const call& c, const ending& e, bool at_once) const;

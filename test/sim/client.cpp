@@ -647,7 +647,7 @@ void client::arm_timer()
 std::size_t client::in_lines(std::string_view resource) const
 {
     return static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), [&](const call& c) {
-        return c.op->in_line != nullptr && (resource.empty() || c.resource == resource);
+        return c.op->queue != nullptr && (resource.empty() || c.resource == resource);
     }));
 }
 
@@ -658,7 +658,7 @@ bool client::has_room_for(core::operation::kind what) const
         if (what == kind::extend) {
             return c.what == kind::extend;
         }
-        return (c.what == kind::acquire && c.op->in_line == nullptr) || c.what == kind::adopt ||
+        return (c.what == kind::acquire && c.op->queue == nullptr) || c.what == kind::adopt ||
                c.what == kind::inspect;
     };
     const auto busy = static_cast<std::size_t>(std::count_if(calls_.begin(), calls_.end(), counts));
@@ -748,7 +748,7 @@ call& client::acquire(unsigned task, const std::string& resource, const acquire_
         w_.checks.allow_ttl(index_, name, o.ttl);
     }
     c.is_too_many = is_full && c.may_wait;
-    if (c.op->in_line != nullptr &&
+    if (c.op->queue != nullptr &&
         (in_lines() > s.max_waiters || in_lines(resource) > s.max_waiters_per_resource)) {
         w_.checks.condemn("c" + std::to_string(index_) + ": stands in a line that was full");
     }

@@ -333,6 +333,16 @@ void world::prove_waiting(client& c, unsigned index, const std::string& resource
     nanos bound = 40 * plan_.longest_way + plan_.backoff_max;
     bound += how == parting::untold ? nanos{plan_.max_poll_interval} : 0ms;
     bound += how == parting::cut ? nanos{c.settings().node_timeout + plan_.backoff_max} : 0ms;
+    // The client has to find out that the waiters before it are gone.
+    const auto has_ticket_of_others = [&](const auto& s) {
+        return std::ranges::count_if(s->master.all(), [&](const auto& entry) {
+                   return entry.first.starts_with(key + ':') &&
+                          entry.first.ends_with(":redlock:ticket");
+               }) > 1;
+    };
+    bound += std::ranges::any_of(servers, has_ticket_of_others)
+                 ? nanos{plan_.max_poll_interval} + 500ms
+                 : 0ms;
     const instant end = now() + bound * 5 / 4;  // by any clock
     while (!c.app().has_proved() && now() < end) {
         run_until(now() + 5ms);

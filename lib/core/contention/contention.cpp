@@ -1,41 +1,234 @@
 #include "core/contention/contention.hpp"
 
+#include "core/quorum/reports.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string>
 #include <utility>
 
-// The steps of an acquire.
 namespace redlock::core {
 
 using base::instant;
-using base::nanos;
+
+namespace {
+
+/// Others may have the same.
+std::uint64_t hash_of_owner(const operation& op, std::string_view resource) noexcept
+{
+    return hash_of(resource) ^ std::hash<const char*>{}(op.owner.get());
+}
+
+/// The end of the key that those behind `first` wait for; `unknown_end`: not known.
+instant known_end(const lease& first) noexcept
+{
+    if (first.sought_by != nullptr) {
+        return first.sought_by->wait.refused_until;
+    }
+    return first.is_granted ? first.valid_until() : unknown_end;
+}
+
+}  // namespace
 
 contention::place contention::enter(operation& op)
 {
-    lease& first = who_leads(*op.subject);
+    lease& first = leader_for(*op.subject);
     if (&first == op.subject) {
         return place::first;
     }
     if (!has_room_behind(first)) {
         return place::no_room;
     }
-    stand_in_line(op, first);
+    wait_behind(op, first);
     return place::queued;
 }
 
 turn contention::next_turn(operation& op)
 {
     if (!lead_or_wait(op)) {
-        return {turn::kind::queue};
+        return {turn::kind::local};
     }
-    if (!op.has_rested) {
-        if (const instant end = end_of_rest(op); end > shared_.now) {
-            op.has_rested = true;
-            return {turn::kind::rest, end};
+    return between_clients_.next_turn(op);
+}
+
+/// The lease that leads the resource of `l`: `l` itself from now on, if none did. One whose
+/// validity has passed leads no more.
+lease& contention::leader_for(lease& l) noexcept
+{
+    lease& first = leaders_.find_or_add(l);
+    if (&first == &l || !first.is_granted || first.valid_until() > shared_.now) {
+        return first;
+    }
+    end_turn(first);
+    return leaders_.find_or_add(l);
+}
+
+/// The acquire leads its resource within the client, and may ask the nodes. False: it waits in the
+/// queue until it is resumed.
+bool contention::lead_or_wait(operation& op)
+{
+    lease& l = *op.subject;
+    if (!l.leads && !l.group) {
+        lease& first = leader_for(l);
+        if (&first != &l && op.may_wait) {
+            wait_behind(op, first);
+            return false;
         }
     }
-    if (const instant end = end_of_inherited(op); end > shared_.now) {
-        return {turn::kind::pause, end};
+    l.sought_by = &op;
+    return true;
+}
+
+bool contention::has_room_behind(const lease& first) const noexcept
+{
+    const std::size_t there = first.queue == nullptr ? 0 : first.queue->waiting.size();
+    return waiting_ < settings_.max_waiters && there < settings_.max_waiters_per_resource;
+}
+
+/// An acquire that has made an attempt goes to the front, since it had its turn already.
+void contention::wait_behind(operation& op, lease& first)
+{
+    between_clients_.leave(op);
+    if (first.queue == nullptr) {
+        wait_queue& made = queues_.take();
+        made.leader = &first;
+        first.queue = &made;
     }
-    return {};
+    scheduler_.set_timer(op, availability_.next_look(op));
+    if (op.owner) {
+        try {
+            of_owners_[hash_of_owner(op, first.resource)].push_back(op);
+        } catch (...) {
+            scheduler_.cancel_timer(op);
+            throw;
+        }
+    }
+    wait_queue& q = *first.queue;
+    const bool is_first = op.attempts_made > 0 || q.waiting.empty();
+    op.queue = &q;
+    if (op.attempts_made == 0) {
+        op.queue_position = q.waiting.size();
+    }
+    if (is_first) {
+        q.waiting.push_front(op);
+    } else {
+        q.waiting.push_back(op);
+    }
+    ++waiting_;
+    if (is_first) {
+        set_timer_of_first(q);
+    }
+}
+
+void contention::leave_queue(operation& op) noexcept
+{
+    if (op.queue == nullptr) {
+        return;
+    }
+    wait_queue& q = *std::exchange(op.queue, nullptr);
+    const bool was_first = &q.waiting.front() == &op;
+    q.waiting.remove(op);
+    --waiting_;
+    scheduler_.cancel_timer(op);
+    if (op.owner) {
+        forget_owner(op);
+    }
+    if (was_first && !q.waiting.empty()) {
+        set_timer_of_first(q);
+    }
+}
+
+void contention::forget_owner(operation& op) noexcept
+{
+    const auto its = of_owners_.find(hash_of_owner(op, op.subject->resource));
+    its->second.remove(op);
+    if (its->second.empty()) {
+        of_owners_.erase(its);
+    }
+}
+
+/// The first waiter goes on at the end of the leader's validity, since the lock may never be given
+/// back.
+void contention::set_timer_of_first(wait_queue& q) noexcept
+{
+    operation& first = q.waiting.front();
+    const lease& l = *q.leader;
+    // It has a timer, which is moved without memory.
+    const instant end = availability_.next_look(first);
+    scheduler_.set_timer(first, l.is_granted ? std::min(end, l.valid_until()) : end);
+}
+
+void contention::on_time(operation& op) noexcept
+{
+    lease& l = *op.queue->leader;
+    if (shared_.now >= op.deadline) {
+        report_holder(op, known_end(l), shared_.now);
+        resume(op);
+    } else if (availability_.is_out_too_long(op)) {
+        resume(op);
+    } else if (&op != &op.queue->waiting.front()) {
+        scheduler_.set_timer(op, availability_.next_look(op));
+    } else if (l.is_granted && l.valid_until() <= shared_.now) {
+        end_turn(l);
+    } else {
+        set_timer_of_first(*op.queue);
+    }
+}
+
+void contention::on_granted(operation& op, instant end) noexcept
+{
+    lease& l = *op.subject;
+    between_clients_.on_granted(op, end);
+    l.sought_by = nullptr;
+    if (l.queue != nullptr && !l.queue->waiting.empty()) {
+        set_timer_of_first(*l.queue);
+    }
+    if (op.owner) {
+        resume_waiters_of_owner(op);
+    }
+}
+
+void contention::on_finished(operation& op) noexcept
+{
+    if (!op.error) {
+        return;
+    }
+    lease& l = *op.subject;
+    if (l.leads && l.queue != nullptr && !l.queue->waiting.empty()) {
+        between_clients_.pass_on(op, l.queue->waiting.front());
+    } else {
+        between_clients_.leave(op);
+    }
+    end_turn(l);
+}
+
+void contention::abandon_turn(operation& op) noexcept
+{
+    between_clients_.leave(op);
+    end_turn(*op.subject);
+}
+
+/// The next one in the queue asks directly after what gives the resource back.
+void contention::end_turn(lease& l) noexcept
+{
+    l.sought_by = nullptr;
+    if (l.is_granted) {
+        between_clients_.on_released(l);
+    }
+    if (!l.leads) {
+        return;
+    }
+    if (l.queue == nullptr || l.queue->waiting.empty()) {
+        leaders_.remove(l);
+        if (l.queue != nullptr) {
+            queues_.give(*std::exchange(l.queue, nullptr));
+        }
+        return;
+    }
+    operation& next = l.queue->waiting.front();
+    shared_.stats.hand_overs += l.is_granted ? 1 : 0;
+    pass_lead(l, *next.subject, next);
+    resume(next);
 }
 
 void contention::on_new_lease(lease& from, lease& to, operation& op) noexcept
@@ -47,89 +240,15 @@ void contention::on_new_lease(lease& from, lease& to, operation& op) noexcept
     }
 }
 
-void contention::on_attempt(operation& op) noexcept
+/// To another lease of the same resource, by which `op` asks for it.
+void contention::pass_lead(lease& from, lease& to, operation& op) noexcept
 {
-    const bool looks = (op.attempts_made > 0 || op.watches != 0) && !op.is_woken && !op.was_roused;
-    shared_.stats.polls += looks;
-    op.looked_at = looks ? op.watches : 0;
-    op.was_woken = op.is_woken;
-    op.was_roused = op.is_woken = op.is_next = op.is_heir = op.is_watch_asked = false;
-    op.looks_at = instant{};
-    if (op.looked_at != 0) {
-        stop_being_told(op);  // what the client itself does meanwhile it has to know
-    } else {
-        watch_no_more(op);
-    }
-}
-
-void contention::on_first_answers(const round& r, verdict v) noexcept
-{
-    const bool is_known = r.gate != 0 ? (r.gate & (r.keyed | r.tally.refused_by())) != 0
-                                      : v == verdict::won || v == verdict::refused;
-    if (is_known) {
-        const nanos took = shared_.now - r.t0;
-        round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
-    }
-}
-
-void contention::on_granted(operation& op, const round& r, instant end) noexcept
-{
-    lease& l = *op.subject;
-    shared_.stats.notified_attempts_granted += op.was_woken;
-    count_gap(op);
-    if (!l.group) {
-        note_key_in_the_way(l, r.tally.refused_by());
-        sought_after_.keep(l.resource_hash, shared_.now, end);
-    }
-    l.sought_by = nullptr;
-    if (l.line != nullptr && !l.line->waiting.empty()) {
-        watch_over(*l.line);
-    }
-    if (op.owner) {
-        call_in(op);
-    }
-}
-
-void contention::on_not_granted(operation& op, const round& r, verdict v) noexcept
-{
-    shared_.stats.notified_attempts_refused += op.was_woken;
-    op.refusals += op.was_woken ? 1 : 0;
-    if (op.cancelled) {
-        return;
-    }
-    if (r.tally.refused() > 0 && v != verdict::won) {
-        note_contention(*op.subject);
-    }
-    if (op.watches == 0 && op.looked_at == 0) {  // else the node says it that is to tell
-        op.refused_until = r.holder_ttl ? shared_.now + *r.holder_ttl : unknown_end;
-    }
-}
-
-void contention::on_finished(operation& op) noexcept
-{
-    if (op.error && op.looks_at > shared_.now) {
-        bequeath_pause(op);
-    }
-    watch_no_more(op);
-    if (op.error) {
-        end_turn(*op.subject);
-    }
-}
-
-void contention::abandon_turn(operation& op) noexcept
-{
-    end_turn(*op.subject);
-    op.is_heir = false;
-    op.looks_at = instant{};
-}
-
-void contention::on_notification(unsigned index, notification what,
-                                 std::string_view resource) noexcept
-{
-    switch (what) {
-        case notification::key_gone: on_key_gone(index, resource); return;
-        case notification::all_keys_gone: on_keys_gone(index); return;
-        case notification::none_to_come: on_watch_lost(index); return;
+    leaders_.replace(from, to);
+    from.sought_by = nullptr;
+    to.sought_by = &op;
+    to.queue = std::exchange(from.queue, nullptr);
+    if (to.queue != nullptr) {
+        to.queue->leader = &to;
     }
 }
 
@@ -137,6 +256,22 @@ void contention::resume(operation& op) noexcept
 {
     leave_queue(op);
     scheduler_.resume(op);
+}
+
+/// A waiter whose owner has the lock now would wait for itself.
+void contention::resume_waiters_of_owner(const operation& had) noexcept
+{
+    for (const std::string& resource : had.subject->resources()) {
+        const auto its = of_owners_.find(hash_of_owner(had, resource));
+        operation* next = its == of_owners_.end() ? nullptr : &its->second.front();
+        while (next != nullptr) {
+            operation& op = *next;
+            next = its->second.after(op);  // the list may end with `op`
+            if (op.owner == had.owner && op.subject->resource == resource) {
+                resume(op);
+            }
+        }
+    }
 }
 
 }  // namespace redlock::core

@@ -1,230 +1,315 @@
-#include "core/contention/contention.hpp"
+#include "core/contention/fair_queue.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <new>
 #include <string>
-#include <string_view>
 #include <utility>
 
-// Who was refused, and is told by a server when the key has gone that was in its way.
+// The notifications of waiters, and their polls for notifications that do not come.
 namespace redlock::core {
 
 using base::instant;
 using base::nanos;
 
-/// Whether any node tells this client what it waits for.
-bool contention::is_told() const noexcept
+namespace {
+
+/// The waiters of a client poll at most a thousand times a second together.
+constexpr nanos poll_of_one = std::chrono::milliseconds{1};
+/// The polls of all clients for one resource: the longer, the more tickets are before.
+constexpr nanos poll_a_ticket = std::chrono::milliseconds{10};
+/// A poll also renews the ticket, whose ttl is twice as long. It is long, since each renewal
+/// notifies the next waiter.
+constexpr nanos usual_longest_poll = std::chrono::seconds{15};
+
+struct ticket_key {
+    std::string_view resource;
+    ticket name;
+};
+
+/// Empty: the key is no ticket's.
+std::optional<ticket_key> read_ticket_key(std::string_view key) noexcept
 {
-    return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& n) {
-        return n->notifications().can_track() && !n->notifications().is_silent();
-    });
+    constexpr std::size_t added = 1 + ticket::size + base::ticket_suffix.size();
+    if (!key.ends_with(base::ticket_suffix) || key.size() <= added) {
+        return std::nullopt;
+    }
+    const std::string_view resource = key.substr(0, key.size() - added);
+    const auto name = ticket::parse(key.substr(resource.size() + 1, ticket::size));
+    return name ? std::optional(ticket_key{resource, *name}) : std::nullopt;
 }
 
-/// One of the nodes that refused, or have yet to say whether they do, is to tell when the key goes.
-void contention::watch(operation& op, const round& r, verdict v)
+}  // namespace
+
+/// Asks the node for a notification of what the acquire waits for.
+void fair_queue::watch(operation& op)
 {
-    const bool is_held = r.gate != 0 || v == verdict::refused;
-    if (!is_held || op.watches != 0 || op.is_woken) {
+    wait_state& w = op.wait;
+    notifications& of_node = nodes_[w.node]->notifications();
+    if (!of_node.can_track()) {
+        const auto before = static_cast<std::int64_t>(w.before.value_or(0));
+        const nanos longest =
+            std::min<nanos>(settings_.backoff_max, settings_.backoff_min + poll_a_ticket * before);
+        const nanos wait =
+            w.at == stage::behind ? longest - shared_.random_below(longest / 4) : w.backoff;
+        poll_at(op, shared_.now + std::max(wait, least_wait));
         return;
     }
-    const bool is_known = op.subject->group ? r.held > 0 : op.subject->leads;
-    // Whose key is the attempt's own, though its vote may not be complete, has none in the way.
-    const node_mask others = r.keyed | r.tally.granted_by() | r.tally.failed_by();
-    node_mask can_tell = 0;
-    for (unsigned i = 0; i < nodes_.size(); ++i) {
-        can_tell |=
-            nodes_[i]->notifications().can_track() && nodes_[i]->takes_requests() ? bit(i) : 0;
-    }
-    const auto first = first_for(*op.subject, (op.subject->asked | r.gate) & ~others & can_tell);
-    if (first && is_known) {
-        turn_to(op, r.held);
-        nodes_[*first]->notifications().watch(*op.subject, in_the_way(op));
-        op.is_watch_asked = true;
-    }
+    of_node.watch(*op.subject, in_the_way(op),
+                  w.at == stage::behind ? std::optional(w.next) : std::nullopt);
+    poll_at(op, shared_.now + std::max<nanos>(w.backoff, settings_.node_timeout));
 }
 
-/// Of several resources this one is in the way. Of another one's end nothing was to be told.
-void contention::turn_to(operation& op, unsigned held) noexcept
+void fair_queue::watch_without_ticket(operation& op)
 {
-    if (op.held != held) {
-        watch_no_more(op);
-        op.held = held;
-        op.looked_at = 0;
-    }
-}
-
-/// The resource that the operation was refused.
-const std::string& contention::in_the_way(const operation& op) noexcept
-{
-    const lease& l = *op.subject;
-    return l.group ? (*l.group)[op.held - 1] : l.resource;
-}
-
-void contention::watch_no_more(operation& op) noexcept
-{
-    stop_being_told(op);
-    if (std::exchange(op.is_listed, false)) {
-        leave_company(groups_watching_, hash_of(in_the_way(op)), op);
-    }
-}
-
-void contention::stop_being_told(operation& op) noexcept
-{
-    for (unsigned i = 0; op.watches != 0 && i < nodes_.size(); ++i) {
-        shared_.watchers[i] -= (op.watches & bit(i)) != 0 ? 1u : 0u;
-    }
-    op.watches = 0;
-}
-
-/// The node will tell when the key in the way of `l` goes; how long it lives until then. Below -1:
-/// it has gone already; who finds that twice in a row pauses as if there was nobody to tell.
-void contention::on_watched(const lease& l, unsigned index, unsigned held,
-                            reported_ttl told) noexcept
-{
-    operation* const op = l.sought_by;
-    if (op == nullptr || op->subject != &l || op->is_woken) {
+    const auto index =
+        preferred(in_the_way(op), [](const node& n) { return n.notifications().can_track(); });
+    if (!index) {
+        leave(op);
+        poll_at(op, shared_.now + op.wait.backoff);
         return;
     }
-    if (held > 0) {
-        turn_to(*op, held);
+    enter(op, stage::unqueued, *index);
+    watch(op);
+}
+
+void fair_queue::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept
+{
+    operation* const op = waiter_of(l, index);
+    if (op == nullptr || op->wait.at == stage::asked) {
+        return;
     }
-    if (told.ms < -1) {
-        if (!std::exchange(op->is_rushed, true)) {
-            wake(*op);
+    wait_state& w = op->wait;
+    if (w.is_woken || w.is_notified) {
+        return;
+    }
+    if (ttl_ms == no_key) {
+        if (w.at == stage::behind) {
+            ask_again(*op);
+        } else {
+            find_free(*op);
         }
         return;
     }
-    const bool ends = told.ms >= 0 && told.ms < base::max_ttl.count();
-    const instant until = ends ? shared_.now + std::chrono::milliseconds{told.ms} : unknown_end;
-    if (!compare_with_last_answer(*op, index, until, shared_.now - told.asked)) {
-        op->refused_until = until;
-        op->refused_within = shared_.now - told.asked;
-        op->refused_at = shared_.now;
+    w.is_watched = true;
+    w.watched_since = shared_.now;
+    if (w.at != stage::behind) {
+        w.is_rushed = false;
+        w.refused_until = end_of_key(ttl_ms);
     }
-    op->is_rushed = false;
-    watch_no_more(*op);
-    if (l.group) {
-        try {
-            groups_watching_[hash_of(in_the_way(*op))].push_back(*op);
-            op->is_listed = true;
-        } catch (const std::bad_alloc&) {
-            return;  // it asks again by chance
-        }
-    }
-    op->watches = bit(index);
-    ++shared_.watchers[index];
-    op->is_watch_asked = false;
-    if (is_asleep(*op) && !op->was_roused) {
-        scheduler_.set_timer(*op, begin_pause(*op, op->wake_up - shared_.now));
-    }
+    poll_at(*op, end_of_watch(*op));
 }
 
-/// What the client does to its own keys it is not told. A node has done it when it says so, and
-/// what it says of the key before and behind that stands before and behind it.
-void contention::on_extended(const lease& l) noexcept
+/// The lock is free at the node. If it was so before an attempt that failed, too, its holder is
+/// known to other nodes only, and the acquire polls.
+void fair_queue::find_free(operation& op) noexcept
 {
-    if (scheduler_.count_of(operation::kind::acquire) == 0) {
-        return;
-    }
-    for (const std::string& resource : l.resources()) {
-        const lease* const first = leading_.find(resource);
-        if (first != nullptr && first != &l && first->sought_by != nullptr) {
-            first->sought_by->refused_until = unknown_end;
-        }
-        for_groups(resource, [](operation& op) { op.refused_until = unknown_end; });
+    if (!std::exchange(op.wait.is_rushed, true)) {
+        wake(op, false);
+    } else {
+        poll_at(op, shared_.now + std::max(op.wait.backoff, least_wait));
     }
 }
 
-bool contention::is_asleep(const operation& op) noexcept
+/// Waiters without a ticket are all woken together, so chance decides which one asks first.
+void fair_queue::wake(operation& op, bool is_notified) noexcept
+{
+    wait_state& w = op.wait;
+    w.is_woken = true;
+    w.is_notified = is_notified;
+    w.is_watched = false;
+    if (w.at == stage::unqueued) {
+        poll_within(op, 4 * round_trip_);
+    } else if (is_asleep(op)) {
+        scheduler_.resume(op);
+    }
+}
+
+bool fair_queue::is_asleep(const operation& op) noexcept
 {
     return op.may_be_roused && op.heap_place != sleeper::no_wake_up;
 }
 
-void contention::wake(operation& op, nanos later) noexcept
+void fair_queue::poll_at(operation& op, instant when) noexcept
 {
-    watch_no_more(op);
-    op.is_woken = true;
-    look_by(op, shared_.now + later + wake_up_delay(op));
-}
-
-/// If it pauses, it does so no longer.
-void contention::look_by(operation& op, instant when) noexcept
-{
-    op.looks_at = std::min(op.looks_at, when);
+    op.wait.poll_at = when;
     if (is_asleep(op)) {
-        scheduler_.set_timer(op, std::min(op.wake_up, when));
+        scheduler_.set_timer(op, std::min(when, op.deadline));
     }
 }
 
-/// Those that watch the resource as one of several.
-template <class Do>
-void contention::for_groups(std::string_view resource, Do each) noexcept
+/// At a random time, but early enough for an attempt before the deadline.
+void fair_queue::poll_within(operation& op, nanos longest) noexcept
 {
-    const auto its = groups_watching_.empty() ? groups_watching_.end()
-                                              : groups_watching_.find(hash_of(resource));
-    operation* next = its == groups_watching_.end() ? nullptr : &its->second.front();
+    const nanos left = op.deadline - shared_.now;
+    poll_at(op, shared_.now + shared_.random_below(std::min(longest, left / 4)));
+}
+
+nanos fair_queue::poll_of_many() const noexcept
+{
+    return poll_of_one * static_cast<std::int64_t>(size());
+}
+
+nanos fair_queue::longest_poll() const noexcept
+{
+    return std::max(usual_longest_poll, poll_of_many());
+}
+
+/// The time of the next poll if no notification comes.
+instant fair_queue::end_of_watch(const operation& op) noexcept
+{
+    const wait_state& w = op.wait;
+    nanos longest = std::max<nanos>(settings_.max_poll_interval, poll_of_many());
+    if (w.at == stage::behind) {
+        const auto before = static_cast<std::int64_t>(w.before.value_or(0));
+        longest = std::max(longest, poll_a_ticket * before);
+        // The first one may be dead.
+        longest = before == 1 ? longest / 2 : longest;
+    }
+    longest = std::min(longest, longest_poll());
+    nanos wait = longest - shared_.random_below(longest / 4);
+    if (w.at != stage::behind && w.refused_until != unknown_end) {
+        const nanos lives = w.refused_until - shared_.now;
+        wait = std::min(wait, lives + shared_.random_below(std::max(round_trip_, least_wait)));
+    }
+    if (w.at == stage::behind && w.idle_since && shared_.now < *w.idle_since + idle_time) {
+        wait = std::min(wait, *w.idle_since + idle_time - shared_.now);
+    }
+    if (nodes_[w.node]->notifications().is_silent()) {
+        wait = std::min(wait, std::max(w.backoff, poll_of_many()));
+    }
+    return shared_.now + std::max(wait, least_wait);
+}
+
+/// `ttl_ms`: as PTTL returns it for a key.
+instant fair_queue::end_of_key(std::int64_t ttl_ms) const noexcept
+{
+    const bool ends = ttl_ms >= 0 && ttl_ms < base::max_ttl.count();
+    return ends ? shared_.now + std::chrono::milliseconds{ttl_ms} : unknown_end;
+}
+
+/// A poll has found what should have been notified.
+void fair_queue::note_silence(operation& op) noexcept
+{
+    if (nodes_[op.wait.node]->notifications().note_silence(op.wait.watched_since)) {
+        ++shared_.stats.notifications_missed;
+    }
+}
+
+/// The acquire with this lease if it waits at the node.
+operation* fair_queue::waiter_of(const lease& l, unsigned index) const noexcept
+{
+    operation* const op = l.sought_by;
+    const bool is_it = op != nullptr && op->subject == &l && op->wait.at != stage::none &&
+                       op->wait.node == index && !op->cancelled;
+    return is_it ? op : nullptr;
+}
+
+/// Calls `each` for the acquires of this client that wait for the end of something at the resource.
+template <class Do>
+void fair_queue::for_waiters(std::string_view resource, Do each) noexcept
+{
+    const lease* const first = leaders_.find(resource);
+    if (first != nullptr && first->sought_by != nullptr &&
+        first->sought_by->wait.at != stage::none) {
+        each(*first->sought_by);
+    }
+    const auto its = groups_.empty() ? groups_.end() : groups_.find(hash_of(resource));
+    operation* next = its == groups_.end() ? nullptr : &its->second.front();
     while (next != nullptr) {
         operation& op = *next;
-        next = its->second.after(op);  // whom waking takes out, and the list with the last one
+        next = its->second.after(op);
         if (in_the_way(op) == resource) {
             each(op);
         }
     }
 }
 
-/// What the client gives back, or loses, was in their way.
-void contention::wake_groups(const lease& l) noexcept
-{
-    for (const std::string& resource : l.resources()) {
-        for_groups(resource, [this](operation& op) { wake(op); });
-    }
-}
-
-void contention::on_key_gone(unsigned index, std::string_view resource) noexcept
-{
-    const lease* const l = leading_.find(resource);
-    if (l != nullptr && l->sought_by != nullptr && (l->sought_by->watches & bit(index)) != 0) {
-        wake(*l->sought_by);
-    }
-    for_groups(resource, [this, index](operation& op) {
-        if ((op.watches & bit(index)) != 0) {
-            wake(op);
-        }
-    });
-}
-
 template <class Do>
-void contention::for_watchers(unsigned index, Do each) noexcept
+void fair_queue::for_waiters_at(unsigned index, Do each) noexcept
 {
     operation_list& all = scheduler_.under_way();
     for (operation* op = shared_.watchers[index] == 0 ? nullptr : &all.front(); op != nullptr;
          op = all.after(*op)) {
-        if ((op->watches & bit(index)) != 0) {
+        if (op->wait.at != stage::none && op->wait.node == index) {
             each(*op);
         }
     }
 }
 
-/// Of all that it was to tell of. Who waits for different ones does not ask at once either.
-void contention::on_keys_gone(unsigned index) noexcept
+/// A server does not notify a client of its own commands.
+void fair_queue::on_released(const lease& l) noexcept
 {
-    const nanos apart = time_between_looks(shared_.watchers[index]) - time_between_looks(1);
-    for_watchers(index, [this, apart](operation& op) {
-        wake(op, shared_.random_below(std::min(apart, (op.deadline - shared_.now) / 4)));
+    uses_.note(key_of_use(l), shared_.now, shared_.now + recent_uses::remembered);
+    if (l.leads && groups_.empty()) {
+        return;
+    }
+    for (const std::string& resource : l.resources()) {
+        for_waiters(resource, [&](operation& op) {
+            if (op.subject != &l && (op.wait.at == stage::first || op.wait.at == stage::unqueued)) {
+                wake(op, true);
+            }
+        });
+    }
+}
+
+/// A server does not notify a client of its own commands, so what is known of the key's end is out
+/// of date.
+void fair_queue::on_extended(const lease& l) noexcept
+{
+    if (scheduler_.count_of(operation::kind::acquire) == 0) {
+        return;
+    }
+    for (const std::string& resource : l.resources()) {
+        for_waiters(resource, [](operation& op) { op.wait.refused_until = unknown_end; });
+    }
+}
+
+void fair_queue::on_ticket_gone(std::string_view resource, const ticket& gone) noexcept
+{
+    for_waiters(resource, [&](operation& op) {
+        if (op.wait.at == stage::behind && op.wait.next == gone) {
+            op.wait.is_watched = false;
+            op.wait.is_notified = true;
+            poll_at(op, shared_.now);
+        }
     });
 }
 
-/// It tells nothing any more: who relied on it looks soon, not all of them at once.
-void contention::on_watch_lost(unsigned index) noexcept
+void fair_queue::on_notification(unsigned index, notification what, std::string_view key) noexcept
 {
-    const nanos apart =
-        std::max<nanos>(settings_.backoff_max, time_between_looks(shared_.watchers[index]));
-    for_watchers(index, [this, apart](operation& op) {
-        watch_no_more(op);
-        look_by(op, shared_.now +
-                        shared_.random_below(std::min(apart, (op.deadline - shared_.now) / 2)));
-    });
+    const auto many = static_cast<std::int64_t>(shared_.watchers[index]);
+    switch (what) {
+        case notification::key_gone: {
+            const auto of = read_ticket_key(key);
+            for_waiters(of ? of->resource : key, [&](operation& op) {
+                wait_state& w = op.wait;
+                if (!w.is_watched || w.node != index) {
+                    return;
+                }
+                if (w.at != stage::behind && !of) {
+                    wake(op, true);
+                } else if (w.at == stage::behind && of && w.next == of->name) {
+                    ask_again(op);
+                }
+            });
+            return;
+        }
+        case notification::all_keys_gone:
+            for_waiters_at(index, [&](operation& op) {
+                op.wait.is_watched = false;
+                op.wait.is_woken = op.wait.is_notified =
+                    op.wait.at == stage::first || op.wait.at == stage::unqueued;
+                poll_within(op, poll_of_one * many);
+            });
+            return;
+        case notification::none_to_come:
+            for_waiters_at(index, [&](operation& op) {
+                op.wait.is_watched = false;
+                poll_within(op, std::max<nanos>(settings_.backoff_max, poll_of_one * many));
+            });
+            return;
+    }
 }
 
 }  // namespace redlock::core

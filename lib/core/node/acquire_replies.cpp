@@ -47,9 +47,8 @@ void note_holder_ttl(node_parts& n, round& asked, std::int64_t ttl_ms)
 }
 
 /// One of several resources is in the way.
-void on_group_held(node_parts& n, const pending& p, unsigned held, std::int64_t ttl_ms)
+void on_group_held(node_parts& n, round& asked, unsigned held, std::int64_t ttl_ms)
 {
-    round& asked = p.of_round();
     if (!n.releases.own_key_error(*asked.of).empty()) {
         record_refusal(n, asked);
         return;
@@ -57,11 +56,6 @@ void on_group_held(node_parts& n, const pending& p, unsigned held, std::int64_t 
     if (!asked.tally.has_voted(n.state.index)) {
         note_holder_ttl(n, asked, ttl_ms);
         asked.held = held;
-        const bool was_sent_once = (asked.sent_again & bit(n.state.index)) == 0;
-        if (asked.gate == bit(n.state.index) && n.notifications.is_tracking() && was_sent_once) {
-            n.notifications.on_watched();
-            n.state.events.on_watched(*asked.of, n.state.index, held, {ttl_ms, p.sent});
-        }
     }
     if (asked.details != nullptr) {
         asked.details->nodes[n.state.index].held = held;
@@ -111,7 +105,6 @@ bool on_set(node_parts& n, const pending& p, const resp::reply& r)
     if (granted) {
         note_grant(n, asked);
         on_granted(n, asked);
-        n.state.events.on_keys_set(asked);
         return true;
     }
     if (r.is_error()) {
@@ -137,7 +130,6 @@ bool on_take(node_parts& n, const pending& p, const resp::reply& r)
     const bool may_vote =
         !l.is_released && !asked.tally.has_voted(n.state.index) && n.state.now() < asked.deadline;
     if (r.is_error() && may_vote && n.requests.take_script_reply(p, r) == script_result::again) {
-        asked.sent_again |= bit(n.state.index);
         ask_again(n, p, l.ttl);
         return true;
     }
@@ -147,7 +139,7 @@ bool on_take(node_parts& n, const pending& p, const resp::reply& r)
         return true;
     }
     if (const auto held = static_cast<unsigned>(r.at(0).integer()); held > 0) {
-        on_group_held(n, p, held, r.at(1).integer());
+        on_group_held(n, asked, held, r.at(1).integer());
         return true;
     }
     note_grant(n, asked);
@@ -155,7 +147,6 @@ bool on_take(node_parts& n, const pending& p, const resp::reply& r)
     if (asked.fencing != nullptr) {
         take_counter(n, asked, r.at(1).integer());
     }
-    n.state.events.on_keys_set(asked);
     return true;
 }
 
@@ -199,10 +190,6 @@ bool on_holder_ttl(node_parts& n, const pending& p, const resp::reply& r)
     if (asked.refused_itself(n.state.index)) {
         if (r.is_integer() && n.releases.own_key_error(*asked.of).empty()) {
             note_holder_ttl(n, asked, r.integer());
-            if (asked.gate == bit(n.state.index) && n.notifications.is_tracking()) {
-                n.notifications.on_watched();
-                n.state.events.on_watched(*asked.of, n.state.index, 0, {r.integer(), p.sent});
-            }
         }
         record_refusal(n, asked);
     }

@@ -38,6 +38,9 @@ enum class command : std::uint8_t {
     end_tracking,        ///< CLIENT TRACKING OFF.
     caching,             ///< CLIENT CACHING YES: the next command reads such a key.
     watch,               ///< PTTL after that, for a key that a waiter wants.
+    queue,               ///< A script that takes a ticket in a queue, or asks for its place.
+    leave,               ///< A script that gives the ticket back.
+    queue_state,         ///< A script that counts the tickets, for an inspect.
     role,                ///< HELLO, INFO replication or ROLE: is the node still a master?
     ping,                ///< PING, or GET of the marker.
     handshake,           ///< A step of the handshake. It is last, for the size of the table.
@@ -89,11 +92,17 @@ struct command_subject {
 
     command_subject() noexcept = default;
     command_subject(round& asked) noexcept : at(&asked), what(kind::round) {}
-    command_subject(lease& held) noexcept : at(&held), what(kind::lease) {}
+    command_subject(lease& of, unsigned number = 0) noexcept
+        : at(&of),
+          what(kind::lease),
+          held(static_cast<std::uint16_t>(number))
+    {}
     command_subject(pending_release& late) noexcept : at(&late), what(kind::pending_release) {}
 
     void* at = nullptr;
     kind what = kind::none;
+    /// The number of one of several resources, from one; 0: the command is about all.
+    std::uint16_t held = 0;
 };
 
 /// The words of a row in the buffer of one node, to be copied for the next node. Valid until
@@ -106,18 +115,13 @@ struct encoded_row {
     bool is_common = false;
 };
 
-/// A key's remaining ttl in milliseconds, or a negative number, as a node returned it.
-struct reported_ttl {
-    std::int64_t ms = 0;
-    base::instant asked{};  ///< when the client asked for it
-};
-
 /// A command without a reply. Its subject is of the kind that `traits_of` says.
 struct pending {
     void* subject = nullptr;
     base::instant sent{};
     command what = command::ping;
     form sent_as = form::evalsha;
+    std::uint16_t held = 0;  ///< as in `command_subject`
 
     [[nodiscard]] round& of_round() const noexcept { return *static_cast<round*>(subject); }
     [[nodiscard]] lease& of_lease() const noexcept { return *static_cast<lease*>(subject); }

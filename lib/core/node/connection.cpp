@@ -123,6 +123,7 @@ void connection::become_ready()
     n_.requests.on_ready();
     n_.is_lost_counter_logged = n_.is_endless_counter_logged = false;
     n_.notifications.on_ready();
+    n_.tickets.on_ready();
     n_.releases.on_ready();
     ready_since_ = last_reply_ = shared.now;
     const bool tells_role = n_.handshake.role_reported_by() != role_source::none;

@@ -5,6 +5,7 @@
 #include "core/lease.hpp"
 #include "core/node/command.hpp"
 #include "core/round.hpp"
+#include "core/ticket.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -40,30 +41,25 @@ enum class connection_event : std::uint8_t {
     unreachable,  ///< The node will not be ready before the next attempt to connect.
 };
 
-/// Receives the reports of nodes about keys that waiters want.
+/// Receives the reports of nodes about queues, and about keys that waiters want.
 class key_events {
 public:
-    /// The node will send a notification when the key in the way of `l` goes. `held`: among several
-    /// resources, the number of the one in the way, from one; 0: the number is known.
-    virtual void on_watched(const lease& l, unsigned node, unsigned held,
-                            reported_ttl told) noexcept = 0;
+    /// The node will send a notification when the key ends that the acquire of `l` waits for.
+    /// `ttl_ms`: its remaining ttl, as PTTL returns it.
+    virtual void on_watched(const lease& l, unsigned node, std::int64_t ttl_ms) noexcept = 0;
+    /// The node has sent a notification. `key`: the name of the key without the prefix.
     virtual void on_notification(unsigned node, notification what,
-                                 std::string_view resource) noexcept = 0;
+                                 std::string_view key) noexcept = 0;
+    /// The node has answered the question for a place. `found` is only for `placed`.
+    virtual void on_place(const lease& l, unsigned node, place_answer what,
+                          const queue_place& found) noexcept = 0;
+    /// The node has extended the keys of the lease.
+    virtual void on_extended(const lease& l) noexcept = 0;
+    /// The node has answered a `leave`. `held`: the number of the resource among several, from one.
+    virtual void on_left(const lease& l, unsigned held, bool others_wait) noexcept = 0;
 
 protected:
     ~key_events() = default;
-};
-
-/// Receives the events of keys and rounds that concern waiters.
-class contention_events : public key_events {
-public:
-    /// A node has refused the attempt.
-    virtual void on_refused(const round& attempt) noexcept = 0;
-    /// A node has extended the keys of the lease.
-    virtual void on_extended(const lease& l) noexcept = 0;
-
-protected:
-    ~contention_events() = default;
 };
 
 /// Receives the reports of nodes about rounds, keys that waiters want, and connections.
@@ -72,8 +68,6 @@ public:
     /// The node has voted, or its vote has failed.
     virtual void on_vote(round& r, unsigned node, node_outcome outcome,
                          std::string_view error) noexcept = 0;
-    /// The node has set or extended the keys. Its vote may still need a counter or a proof.
-    virtual void on_keys_set(round& r) noexcept = 0;
     /// The node has answered about a fencing counter. `r` is the attempt if the answer is
     /// `counted`, otherwise the alignment. Only `counted` may throw.
     virtual void on_counter(round& r, unsigned node, const counter_answer& answer) = 0;

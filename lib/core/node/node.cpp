@@ -55,6 +55,9 @@ command_row node::row_for(const round& r) const
             return row;
         case round_kind::release: break;
         case round_kind::inspect:
+            if ((r.asks_queue & bit(parts_.state.index)) != 0) {
+                row.push_back(command::queue_state);
+            }
             row.push_back(command::holder_label);
             row.push_back(command::inspect);
             return row;
@@ -68,49 +71,14 @@ void node::ask(round& r, encoded_row& same)
 {
     // These scripts get the node's own least counter, so their words differ between nodes.
     const bool has_own_words = r.what == round_kind::take || r.what == round_kind::align;
-    const bool is_common = !has_own_words && r.fencing == nullptr && !parts_.guard.is_on();
+    const bool is_common =
+        !has_own_words && r.fencing == nullptr && r.asks_queue == 0 && !parts_.guard.is_on();
     requests& out = parts_.requests;
     out.send(is_common && same.is_common ? same.commands : row_for(r), r, out.script_form(),
              has_own_words ? nullptr : &same);
     same.is_common = is_common;
     if (is_attempt(r.what)) {
         r.of->asked |= bit(parts_.state.index);
-    }
-}
-
-void node::send_first(round& r)
-{
-    parts_.connection.ask_role_if_due();
-    // A notification needs a command that reads the key. The script for several resources reads
-    // keys. SET doesn't count as a read, so PTTL follows it.
-    const bool reads = r.what == round_kind::take;
-    command_row row;
-    if (!reads) {
-        row.push_back(command::set);
-        if (r.asks_label) {
-            row.push_back(command::holder_label);
-        }
-    }
-    if (parts_.notifications.can_track()) {
-        parts_.notifications.add_to(row);
-    }
-    row.push_back(reads ? command::take : command::holder_ttl);
-    parts_.requests.send(row, r);
-    parts_.notifications.note_sent();
-    r.of->asked |= bit(parts_.state.index);
-}
-
-void node::send_rest_of_vote(round& r)
-{
-    command_row row;
-    if (r.fencing != nullptr && r.what != round_kind::take) {
-        row.push_back(command_to_count(r));
-    }
-    if ((r.awaits_proof & bit(parts_.state.index)) != 0) {
-        row.push_back(command::marker);
-    }
-    if (row.size() > 0) {
-        parts_.requests.send(row, r);
     }
 }
 

@@ -90,10 +90,6 @@ public:
     /// Sends the commands of the round, which is no release. `same`: the words that were encoded
     /// for an earlier node, to be copied if they fit.
     void ask(round& r, encoded_row& same);
-    /// Asks this node before all others. If it grants, the rest of its vote follows.
-    void send_first(round& r);
-    /// The node has granted, and the client asks the others now.
-    void send_rest_of_vote(round& r);
     /// Releases the lease for a caller that waits: now, or when the node is back. Returns the
     /// outcome if it is known without asking.
     std::optional<node_outcome> send_release(round& r, encoded_row& same);
@@ -104,6 +100,8 @@ public:
     void store_label(const lease& l) { parts_.requests.store_label(l); }
     void drop_label(const lease& l) { parts_.requests.drop_label(l); }
 
+    [[nodiscard]] core::tickets& tickets() noexcept { return parts_.tickets; }
+    [[nodiscard]] const core::tickets& tickets() const noexcept { return parts_.tickets; }
     [[nodiscard]] core::notifications& notifications() noexcept { return parts_.notifications; }
     [[nodiscard]] const core::notifications& notifications() const noexcept
     {

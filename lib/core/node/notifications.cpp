@@ -37,36 +37,23 @@ bool notifications::can_track() const noexcept
            greeting_.protocol() == 3 && tracking_ != tracks::refused && usable_from_ <= node_.now();
 }
 
-void notifications::add_to(command_row& row) const
-{
-    if (tracking_ == tracks::off) {
-        row.push_back(command::start_tracking);
-    }
-    row.push_back(command::caching);
-}
-
-void notifications::note_sent() noexcept
-{
-    if (!can_track()) {
-        return;
-    }
-    tracking_ = tracks::on;
-    look_at_ = node_.now() + watched_at_least;
-    node_.wake_by(look_at_);
-}
-
-void notifications::watch(lease& l, std::string_view resource)
+void notifications::watch(lease& l, std::string_view resource, const std::optional<ticket>& waiter)
 {
     command_row in_front;
-    add_to(in_front);
+    if (tracking_ == tracks::off) {
+        in_front.push_back(command::start_tracking);
+    }
+    in_front.push_back(command::caching);
     command_row row = in_front;
     row.push_back(command::watch);
     constexpr form f = form::evalsha;
     requests_.send_words(row, l, f, [&](std::string& out, const wording& w) {
         requests_.append(out, in_front, l, f);
-        append_watch(out, w, resource);
+        append_watch(out, w, resource, waiter);
     });
-    note_sent();
+    tracking_ = tracks::on;
+    look_at_ = node_.now() + watched_at_least;
+    node_.wake_by(look_at_);
 }
 
 void notifications::end_if_idle()

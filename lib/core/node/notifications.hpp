@@ -6,9 +6,11 @@
 #include "core/node/handshake.hpp"
 #include "core/node/requests.hpp"
 #include "core/node/state.hpp"
+#include "core/ticket.hpp"
 #include "resp/reader.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace redlock::core {
@@ -39,12 +41,9 @@ public:
     /// Whether the node has missed a notification since it last sent one.
     [[nodiscard]] bool is_silent() const noexcept { return is_silent_; }
 
-    /// Asks for a notification when the key of `resource` goes.
-    void watch(lease& l, std::string_view resource);
-    /// Adds the commands that must come before the one that reads the key.
-    void add_to(command_row& row) const;
-    /// A row with these commands was sent.
-    void note_sent() noexcept;
+    /// Asks for a notification when the key of `resource` goes, or the key of that ticket in its
+    /// queue. May throw `std::bad_alloc`; nothing was sent then.
+    void watch(lease& l, std::string_view resource, const std::optional<ticket>& waiter);
     /// Ends the notifications if no waiter needs one, because the server remembers each key that
     /// was read.
     void end_if_idle();
@@ -55,7 +54,7 @@ public:
     /// has sent a notification since then, which may have been the one.
     [[nodiscard]] bool note_silence(base::instant since) noexcept;
     void on_push(const resp::reply& r) noexcept;
-    // The replies to the commands of `add_to`, and to the one that ends the notifications.
+    // The replies to the commands that begin and end the notifications.
     void on_accepted(command what) noexcept;
     /// True: the caller must log the refusal, because waiters poll from now on.
     [[nodiscard]] bool on_refused(command what, bool is_final) noexcept;

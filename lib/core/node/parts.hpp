@@ -9,6 +9,7 @@
 #include "core/node/requests.hpp"
 #include "core/node/restart_guard.hpp"
 #include "core/node/state.hpp"
+#include "core/node/tickets.hpp"
 
 namespace redlock::core {
 
@@ -21,6 +22,7 @@ struct node_parts {
           requests(state, {shared, handshake, admission}),
           releases(state, requests),
           notifications(state, requests, handshake),
+          tickets(state, requests),
           guard(state, requests, admission),
           connection(*this)
     {}
@@ -31,6 +33,7 @@ struct node_parts {
     core::requests requests;
     core::pending_releases releases;
     core::notifications notifications;
+    core::tickets tickets;
     core::restart_guard guard;
     core::connection connection;
 

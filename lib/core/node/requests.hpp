@@ -131,7 +131,7 @@ inline void requests::expect(const command_row& row, command_subject subject, fo
     for (const command what : row) {
         const command_traits& traits = traits_of(what);
         assert(traits.subject == kind::none || traits.subject == subject.what);
-        fifo_.push({subject.at, now, what, f});
+        fifo_.push({subject.at, now, what, f, subject.held});
         switch (traits.subject) {
             case kind::round: ++static_cast<round*>(subject.at)->references; break;
             case kind::lease: ++static_cast<lease*>(subject.at)->references; break;

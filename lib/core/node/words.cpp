@@ -8,6 +8,7 @@
 #include "resp/scripts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <chrono>
 #include <cstdint>
@@ -135,9 +136,31 @@ void append_drop_label(std::string& out, const wording& w, const lease& l,
     append_compare_and_delete(out, key_of(w, resource, holder_suffix), *l.label, f);
 }
 
-void append_watch(std::string& out, const wording& w, std::string_view resource)
+void append_watch(std::string& out, const wording& w, std::string_view resource,
+                  const std::optional<ticket>& waiter)
 {
-    resp::append(out, "PTTL", key_of(w, resource));
+    if (!waiter) {
+        resp::append(out, "PTTL", key_of(w, resource));
+        return;
+    }
+    std::array<char, 1 + ticket::size + base::ticket_suffix.size()> suffix{':'};
+    const auto end = std::ranges::copy(waiter->name(), suffix.begin() + 1).out;
+    std::ranges::copy(base::ticket_suffix, end);
+    resp::append(out, "PTTL", key_of(w, resource, {suffix.data(), suffix.size()}));
+}
+
+void append_queue(std::string& out, const wording& w, const place_request& asked, form f)
+{
+    resp::append(out, call_of(resp::queue_script, f), "2", key_of(w, asked.resource),
+                 key_of(w, asked.resource, base::queue_suffix), asked.own.name(), asked.ttl.count(),
+                 asked.number, asked.is_idle ? "1" : "0");
+}
+
+void append_leave(std::string& out, const wording& w, std::string_view resource,
+                  std::string_view name, form f)
+{
+    resp::append(out, call_of(resp::leave_script, f), "2", key_of(w, resource),
+                 key_of(w, resource, base::queue_suffix), name);
 }
 
 void append_increment(std::string& out, const wording& w, const pending& p)
@@ -194,6 +217,12 @@ void append_inspect(std::string& out, const wording& w, const pending& p)
 {
     resp::append(out, call_of(resp::inspect_script, p.sent_as), "1",
                  key_of(w, p.of_round().of->resource));
+}
+
+void append_queue_state(std::string& out, const wording& w, const pending& p)
+{
+    resp::append(out, call_of(resp::queue_state_script, form::eval), "1",
+                 key_of(w, p.of_round().of->resource, base::queue_suffix));
 }
 
 void append_admission(std::string& out, const wording& w, const pending& p)

@@ -5,8 +5,10 @@
 #include "core/node/command.hpp"
 #include "core/node/context.hpp"
 #include "core/node/handshake.hpp"
+#include "core/ticket.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +39,7 @@ void append_align(std::string& out, const wording& w, const pending& p);
 void append_extend(std::string& out, const wording& w, const pending& p);
 void append_release(std::string& out, const wording& w, const pending& p);
 void append_inspect(std::string& out, const wording& w, const pending& p);
+void append_queue_state(std::string& out, const wording& w, const pending& p);
 void append_admission(std::string& out, const wording& w, const pending& p);
 void append_start_tracking(std::string& out, const wording& w, const pending& p);
 void append_end_tracking(std::string& out, const wording& w, const pending& p);
@@ -49,6 +52,10 @@ void append_set_label(std::string& out, const wording& w, const lease& l, std::s
                       form f);
 void append_drop_label(std::string& out, const wording& w, const lease& l,
                        std::string_view resource, form f);
-void append_watch(std::string& out, const wording& w, std::string_view resource);
+void append_watch(std::string& out, const wording& w, std::string_view resource,
+                  const std::optional<ticket>& waiter);
+void append_queue(std::string& out, const wording& w, const place_request& asked, form f);
+void append_leave(std::string& out, const wording& w, std::string_view resource,
+                  std::string_view name, form f);
 
 }  // namespace redlock::core

@@ -65,18 +65,19 @@ bool end_if_over(operation_context& c, operation& op, Fill fill)
 void report_wait(const operation_context& c, const operation& op, const turn& waited) noexcept
 {
     switch (waited.what) {
-        case turn::kind::pause: report_holder(op, op.refused_until, c.shared.now); return;
+        case turn::kind::pause: report_holder(op, op.wait.refused_until, c.shared.now); return;
         case turn::kind::now:
-        case turn::kind::queue:
-        case turn::kind::rest: report_place(op); return;
+        case turn::kind::local: report_place(op); return;
     }
 }
 
 /// Whether each node that refuses must return the holder's ttl. The first attempt saves the command
-/// unless the caller wants a report. The script for several resources returns the ttl anyway.
-bool asks_holder_ttl(const operation& op, bool asks_one_first) noexcept
+/// unless the caller wants a report, and one with a ticket has been told already. The script for
+/// several resources returns the ttl anyway.
+bool asks_holder_ttl(const operation& op) noexcept
 {
-    return !op.subject->group && (op.report != nullptr || op.attempts_made > 1 || asks_one_first);
+    return !op.subject->group &&
+           (op.report != nullptr || (op.attempts_made > 1 && !op.wait.has_ticket));
 }
 
 /// Takes the time and a new owner token. False: there is no entropy.
@@ -97,7 +98,7 @@ bool begin_attempt(operation_context& c, operation& op)
     l.is_released = false;
     l.holds = 1;
     l.is_hold_over = false;
-    l.is_granted = l.is_counted = false;
+    l.is_granted = false;
     if (op.renewal != nullptr) {
         op.renewal->since = c.shared.now;
     }
@@ -107,21 +108,6 @@ bool begin_attempt(operation_context& c, operation& op)
         --op.attempts_left;
     }
     ++c.shared.stats.attempts;
-    return true;
-}
-
-/// Asks the others after the first node has granted, or has failed to vote. False: the first node
-/// has refused, or it is too late.
-bool ask_the_others(operation_context& c, operation& op, round& r)
-{
-    if ((r.gate & r.tally.refused_by()) != 0) {
-        op.subject->asked &= ~r.gate;  // there is nothing to release
-        return false;
-    }
-    if (c.shared.now >= op.deadline) {
-        return false;
-    }
-    c.rounds.ask_the_others(r, op.report != nullptr);
     return true;
 }
 
@@ -145,7 +131,7 @@ bool succeed(operation_context& c, operation& op, const round& r)
     lease& l = *op.subject;
     l.set_valid_until(end);
     l.is_granted = true;
-    c.contention.on_granted(op, r, end);
+    c.contention.on_granted(op, end);
     if (op.label != nullptr) {
         c.leases.set_label(l, *op.label);
     }
@@ -167,8 +153,7 @@ nanos wait_after(operation_context& c, const operation& op, const round& failed)
                     c.shared);
 }
 
-/// Ends the acquire if this attempt was granted or was the last one. Otherwise releases the keys,
-/// and asks for a notification.
+/// Ends the acquire if this attempt was granted or was the last one. Otherwise releases the keys.
 bool end_with(operation_context& c, operation& op, const round& r)
 {
     const verdict v = c.rounds.outcome_of(r);
@@ -177,7 +162,6 @@ bool end_with(operation_context& c, operation& op, const round& r)
         return true;
     }
     c.leases.release(*op.subject);
-    c.contention.on_not_granted(op, r, v);
     if (op.cancelled) {
         c.give_up(op);
         return true;
@@ -194,7 +178,6 @@ bool end_with(operation_context& c, operation& op, const round& r)
     if (v == verdict::won) {
         c.contention.end_turn(*op.subject);  // another waiter may get a valid lock
     }
-    c.contention.watch(op, r, v);
     return false;
 }
 
@@ -219,29 +202,19 @@ operation_coroutine run_acquire(operation_context& c, operation& op)
             }
             continue;
         }
-        const auto gate = c.contention.first_node(op);
         // 1. The time, and a new owner token.
         if (!begin_attempt(c, op)) {
             co_return c.finish(op, errc::no_entropy);
         }
         const auto what = op.subject->group ? round_kind::take : round_kind::set;
         std::optional<held_round> held;
-        round& r =
-            *held.emplace(c.shared, c.begin_round(op, what, asks_holder_ttl(op, gate.has_value())));
+        round& r = *held.emplace(c.shared, c.begin_round(op, what, asks_holder_ttl(op)));
         if (op.fencing) {
             c.rounds.count_votes(r);
         }
         // 2. SET NX PX on every node, each with a deadline.
-        if (gate) {
-            c.rounds.ask_first(r, *gate);
-        } else {
-            c.rounds.fan_out(r);
-        }
+        c.rounds.fan_out(r);
         co_await verdict_of{r};
-        c.contention.on_first_answers(r, c.rounds.outcome_of(r));
-        if (gate && !op.cancelled && ask_the_others(c, op, r)) {
-            co_await verdict_of{r};
-        }
         for (unsigned tries = 0; !op.cancelled && c.rounds.can_be_aligned(r); ++tries) {
             const held_round alignment{c.shared, c.rounds.begin_alignment(r, tries)};
             c.rounds.fan_out(*alignment);
@@ -253,7 +226,8 @@ operation_coroutine run_acquire(operation_context& c, operation& op)
         if (end_with(c, op, r)) {
             co_return;
         }
-        const instant end = c.contention.begin_pause(op, wait_after(c, op, r));
+        const instant end =
+            c.contention.begin_pause(op, r, c.rounds.outcome_of(r), wait_after(c, op, r));
         if (op.report == nullptr) {
             held.reset();  // no report needs it
         }
@@ -294,7 +268,6 @@ bool acquire_again(operation_context& c, operation& op) noexcept
             // Further holds of the owner still use the lease.
             c.change_lease(op);
         }
-        op.has_rested = false;
         run_acquire(c, op);
     } catch (const std::bad_alloc&) {
         op.error = make_error_code(boost::system::errc::not_enough_memory);

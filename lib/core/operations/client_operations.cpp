@@ -172,7 +172,7 @@ void client_operations::call_off(operation& op, error_code ec) noexcept
         stop_waiting(op, ec);
         return;
     }
-    if (op.frame || op.in_line != nullptr) {
+    if (op.frame || op.queue != nullptr) {
         c_.resume(op);
     }
 }

@@ -8,6 +8,9 @@ namespace redlock::core {
 operation_coroutine run_inspect(operation_context& c, operation& op)
 {
     const held_round r{c.shared, c.begin_round(op, round_kind::inspect)};
+    if (const auto index = c.contention.queue_node(op.subject->resource)) {
+        r->asks_queue = bit(*index);
+    }
     c.rounds.fan_out(*r);
     co_await verdict_of{*r};
     if (op.cancelled) {

@@ -98,8 +98,7 @@ struct wait_for_turn {
     {
         switch (next.what) {
             case turn::kind::now: return false;
-            case turn::kind::queue: op.frame = h; return true;
-            case turn::kind::rest: return sleep_until{next.until}.await_suspend(h);
+            case turn::kind::local: op.frame = h; return true;
             case turn::kind::pause: return pause_until{op, next.until}.await_suspend(h);
         }
         return false;

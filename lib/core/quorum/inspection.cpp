@@ -113,6 +113,8 @@ void conclude_inspection(const round& r, std::string_view own_token, const base:
     found.agreeing = static_cast<unsigned>(std::popcount(members));
     found.empty = r.tally.refused();
     found.silent = r.tally.open() + r.tally.failed();
+    found.clients_waiting = r.details->clients_waiting;
+    found.first_waits_for = r.details->first_waits_for;
     switch (outcome_of_inspection(r)) {
         case verdict::won: found.state = lock_state::held; break;
         case verdict::refused: found.state = lock_state::free; return;

@@ -32,7 +32,7 @@ public:
     void on_attempt(base::instant begun, base::instant now, verdict v) noexcept
     {
         switch (v) {
-            case verdict::open: return;  // one node was asked first, and its answer was enough
+            case verdict::open: return;  // the acquire was cancelled
             case verdict::unavailable:
                 if (unanswered_since_ == never || begun - unanswered_at_ > longest_gap_) {
                     unanswered_since_ = begun;

@@ -19,15 +19,15 @@ void fill_report(const operation& op, const round& r, const node_list& nodes, in
     report& out = *op.report;
     out.attempts = std::max(op.attempts_made, 1u);
     out.queue_position = op.queue_position;
+    out.clients_before = op.wait.before;
     out.holder_ttl = r.holder_ttl;
     out.holder_label.clear();
     out.nodes.resize(nodes.size());
     for (unsigned i = 0; i < nodes.size(); ++i) {
-        const bool is_yet_to_be_asked = r.gate != 0 && r.gate != bit(i);
         const round_details::of_node& known = r.details->nodes[i];
         node_report& n = out.nodes[i];
         n.node = nodes[i]->display();
-        n.outcome = is_yet_to_be_asked ? node_outcome::not_asked : known.outcome;
+        n.outcome = known.outcome;
         n.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(known.elapsed);
         n.error = known.error;
         n.holder_ttl.reset();
@@ -61,6 +61,7 @@ void report_no_attempt(const operation& op, const node_list& nodes)
     report& out = *op.report;
     out.attempts = op.attempts_made;
     out.queue_position = op.queue_position;
+    out.clients_before = op.wait.before;
     out.holder_ttl.reset();
     out.holder_label.clear();
     out.nodes.assign(nodes.size(), {});
@@ -77,6 +78,7 @@ void report_place(const operation& op) noexcept
     if (op.report != nullptr) {
         op.report->attempts = op.attempts_made;
         op.report->queue_position = op.queue_position;
+        op.report->clients_before = op.wait.before;
     }
 }
 
@@ -94,6 +96,7 @@ void clear_report(const operation& op) noexcept
         op.report->nodes.clear();
         op.report->attempts = 0;
         op.report->queue_position = 0;
+        op.report->clients_before.reset();
         op.report->holder_ttl.reset();
         op.report->holder_label.clear();
     }

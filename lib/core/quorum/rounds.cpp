@@ -24,7 +24,7 @@ constexpr bool may_be_asked_in_quarantine(round_kind what) noexcept
 }  // namespace
 
 rounds::rounds(node_context& shared, const node_list& nodes, base::wall_clock& date,
-               contention_events& waiters, round_listener& listener)
+               key_events& waiters, round_listener& listener)
     : shared_(shared),
       settings_(shared.settings),
       nodes_(nodes),
@@ -48,6 +48,8 @@ round& rounds::begin(const round_request& request)
             throw;
         }
         std::fill_n(r.details->nodes.begin(), nodes_.size(), round_details::of_node{});
+        r.details->clients_waiting.reset();
+        r.details->first_waits_for.reset();
     }
     reset(r, request.what, request.of);
     r.asks_ttl = request.asks_ttl;
@@ -67,7 +69,7 @@ void rounds::reset(round& r, round_kind what, lease& of) noexcept
     ++of.references;
     r.t0 = shared_.now;
     r.tally = votes{static_cast<unsigned>(nodes_.size())};
-    r.parked = r.gate = r.awaits_proof = r.keyed = r.sent_again = 0;
+    r.parked = r.asks_queue = r.awaits_proof = r.keyed = 0;
     r.held = 0;
     r.every_node = r.asks_label = r.asks_ttl = false;
     r.closed = false;
@@ -121,44 +123,6 @@ void rounds::send(round& r, unsigned index, encoded_row& same)
     nodes_[index]->ask(r, same);
 }
 
-void rounds::ask_first(round& r, unsigned index)
-{
-    r.gate = bit(index);
-    r.of->keys_end = std::max(r.of->keys_end, shared_.now + r.of->ttl);
-    nodes_[index]->send_first(r);
-}
-
-void rounds::ask_the_others(round& r, bool asks_ttl)
-{
-    const node_mask first = std::exchange(r.gate, 0);
-    r.closed = false;
-    r.asks_ttl = r.asks_ttl && asks_ttl;
-    if (r.is_linked()) {
-        by_deadline_.remove(r);
-    }
-    r.deadline = shared_.now + settings_.node_timeout;
-    by_deadline_.push_back(r);
-    encoded_row same;
-    for (unsigned i = 0; i < nodes_.size(); ++i) {
-        if ((first & bit(i)) == 0) {
-            ask(r, i, same);
-        } else if (!r.tally.has_voted(i)) {
-            ask_for_the_rest(r, i);
-        }
-    }
-    consider(r);
-}
-
-/// Asks the node that was asked first for the rest of its vote, since it has set the key.
-void rounds::ask_for_the_rest(round& r, unsigned index)
-{
-    if (nodes_[index]->takes_requests()) {
-        nodes_[index]->send_rest_of_vote(r);
-    } else {
-        set_vote(r, index, node_outcome::stalled, nodes_[index]->trouble());
-    }
-}
-
 base::instant rounds::next_deadline() const noexcept
 {
     return by_deadline_.empty() ? base::instant::max() : by_deadline_.front().deadline;
@@ -178,7 +142,7 @@ void rounds::expire(round& r) noexcept
     by_deadline_.remove(r);
     ++r.references;
     for (unsigned i = 0; i < nodes_.size(); ++i) {
-        if ((r.tally.open_nodes() & bit(i)) == 0 || (r.gate != 0 && r.gate != bit(i))) {
+        if ((r.tally.open_nodes() & bit(i)) == 0) {
             continue;
         }
         if ((r.parked & bit(i)) != 0) {
@@ -222,16 +186,13 @@ verdict rounds::outcome_of_other(const round& r) const noexcept
     return r.tally.of_acquire();
 }
 
-/// Resumes the operation at the deciding vote. While only the first node is asked, the operation
-/// goes on with its answer.
+/// Resumes the operation at the deciding vote.
 void rounds::consider(round& r) noexcept
 {
     if (r.closed) {
         return;
     }
-    const bool is_decided = r.gate != 0 ? (r.gate & (r.keyed | ~r.tally.open_nodes())) != 0
-                                        : outcome_of(r) != verdict::open;
-    if (is_decided) {
+    if (outcome_of(r) != verdict::open) {
         r.closed = true;
         if (r.waiter != nullptr) {
             listener_.on_decided(*r.waiter);
@@ -246,15 +207,8 @@ inline void rounds::set_vote(round& r, unsigned index, node_outcome outcome,
         case node_outcome::undecided: return;
         case node_outcome::granted: r.tally.grant(index); break;
         case node_outcome::refused:
-            r.tally.refuse(index);
-            if (is_attempt(r.what)) {
-                waiters_.on_refused(r);
-            }
-            break;
-        case node_outcome::not_asked:
-            // Only for a release: the node was never asked to set the key, so it has none.
-            r.tally.refuse(index);
-            break;
+        // Only for a release: the node was never asked to set the key, so it has none.
+        case node_outcome::not_asked: r.tally.refuse(index); break;
         case node_outcome::timed_out:
         case node_outcome::disconnected:
         case node_outcome::stalled:
@@ -296,15 +250,6 @@ void rounds::on_vote(round& r, unsigned index, node_outcome outcome,
         // A node without a grant has no counter to align.
         r.partner->tally.fail(index);
         consider(*r.partner);
-    }
-}
-
-void rounds::on_keys_set(round& r) noexcept
-{
-    if (r.what == round_kind::extend) {
-        waiters_.on_extended(*r.of);
-    } else if (r.gate != 0) {
-        consider(r);  // the rest of the vote can be asked for now
     }
 }
 

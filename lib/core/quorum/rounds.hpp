@@ -49,17 +49,13 @@ class rounds final : public round_events {
 public:
     /// All arguments must outlive the object.
     rounds(node_context& shared, const node_list& nodes, base::wall_clock& date,
-           contention_events& waiters, round_listener& listener);
+           key_events& waiters, round_listener& listener);
 
     /// Begins a round without sending anything. The caller has a reference. May throw
     /// `std::bad_alloc`.
     [[nodiscard]] round& begin(const round_request& request);
     /// Asks all nodes, as far as they can be asked.
     void fan_out(round& r);
-    /// Asks one node. If it grants, or has no vote, `ask_the_others` asks the others.
-    void ask_first(round& r, unsigned index);
-    /// Asks the other nodes, with a new deadline. `asks_ttl`: false if their refusals need no ttl.
-    void ask_the_others(round& r, bool asks_ttl);
     /// The verdict of the votes that have come.
     [[nodiscard]] verdict outcome_of(const round& r) const noexcept
     {
@@ -80,17 +76,24 @@ public:
     // Reports of nodes.
     void on_vote(round& r, unsigned index, node_outcome outcome,
                  std::string_view error) noexcept override;
-    void on_keys_set(round& r) noexcept override;
     void on_counter(round& r, unsigned index, const counter_answer& answer) override;
-    void on_watched(const lease& l, unsigned index, unsigned held,
-                    reported_ttl told) noexcept override
+    void on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept override
     {
-        waiters_.on_watched(l, index, held, told);
+        waiters_.on_watched(l, index, ttl_ms);
     }
-    void on_notification(unsigned index, notification what,
-                         std::string_view resource) noexcept override
+    void on_notification(unsigned index, notification what, std::string_view key) noexcept override
     {
-        waiters_.on_notification(index, what, resource);
+        waiters_.on_notification(index, what, key);
+    }
+    void on_place(const lease& l, unsigned index, place_answer what,
+                  const queue_place& found) noexcept override
+    {
+        waiters_.on_place(l, index, what, found);
+    }
+    void on_extended(const lease& l) noexcept override { waiters_.on_extended(l); }
+    void on_left(const lease& l, unsigned held, bool others_wait) noexcept override
+    {
+        waiters_.on_left(l, held, others_wait);
     }
     void on_connection(unsigned index, connection_event what) override
     {
@@ -112,7 +115,6 @@ private:
     void reset(round& r, round_kind what, lease& of) noexcept;
     void ask(round& r, unsigned index, encoded_row& same);
     void send(round& r, unsigned index, encoded_row& same);
-    void ask_for_the_rest(round& r, unsigned index);
     [[nodiscard]] verdict outcome_of_other(const round& r) const noexcept;
     void expire(round& r) noexcept;
     void consider(round& r) noexcept;
@@ -136,7 +138,7 @@ private:
     const base::settings& settings_;
     const node_list& nodes_;
     base::wall_clock& date_;
-    contention_events& waiters_;
+    key_events& waiters_;
     round_listener& listener_;
     /// The reason that a report gives for a node that has timed out.
     const std::string not_in_time_;

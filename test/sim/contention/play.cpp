@@ -43,6 +43,12 @@ config config_of(const plan& p, manner how)
     return c;
 }
 
+config without_notifications(config c)
+{
+    c.release_notifications = false;
+    return c;
+}
+
 /// Takes the lock and releases it.
 struct worker {
     unsigned client = 0;
@@ -137,7 +143,7 @@ private:
 play::play(const plan& p)
     : plan_(p),
       settings_(base::make_settings(config_of(p, p.how))),
-      of_untold_(base::make_settings(config_of(p, manner::by_chance))),
+      of_untold_(base::make_settings(without_notifications(config_of(p, p.how)))),
       random_(p.seed, 1),
       masters_(p.nodes),
       busy_until_(p.nodes)

@@ -10,7 +10,7 @@ namespace redlock::contention {
 /// How refused clients go on.
 enum class manner {
     in_queue,   ///< as clients do: a queue at one node decides which client asks next
-    told,       ///< without the queue: a notification wakes them all
+    notified,   ///< without the queue: a notification wakes them all
     by_chance,  ///< without the queue and without notifications: full jitter
 };
 

@@ -288,7 +288,11 @@ TEST_CASE("p43: a waiter sends a bounded number of commands", "[core][pitfall][p
 
 TEST_CASE("p43: a back-off that begins at zero grows nevertheless", "[core][pitfall][p43]")
 {
-    running_world w{3, {.backoff_min = 0ms, .backoff_max = 200ms, .release_notifications = false}};
+    running_world w{3,
+                    {.backoff_min = 0ms,
+                     .backoff_max = 200ms,
+                     .release_notifications = false,
+                     .fair_queue = false}};
     w.set_ways(1ms, 0ms);
     w.occupy("r", 1h);
     call& taken = w.acquire("r", {.timeout = 20s});
@@ -360,6 +364,7 @@ TEST_CASE("a client with a custom back-off asks it for each wait", "[core]")
     SECTION("and never less than zero")
     {
         c.backoff = [&](std::uint32_t, nanos) { return nanos::min(); };
+        c.fair_queue = false;
         bench_world w{3, c};
         w.set_ways(1ms, 1ms);
         w.start();
@@ -514,7 +519,11 @@ TEST_CASE("p44: an acquire with a zero timeout makes one attempt", "[core][pitfa
 
 TEST_CASE("p44: a zero back-off leaves no wait between attempts", "[core][pitfall][p44]")
 {
-    running_world w{3, {.backoff_min = 0ms, .backoff_max = 0ms, .release_notifications = false}};
+    running_world w{3,
+                    {.backoff_min = 0ms,
+                     .backoff_max = 0ms,
+                     .release_notifications = false,
+                     .fair_queue = false}};
     w.set_ways(1ms, 0ms);
     w.occupy("r", 1h);
     call& taken = w.acquire("r", {.timeout = 1h, .max_attempts = 10});

@@ -632,7 +632,7 @@ TEST_CASE("an acquire that is cancelled before it asks a node leaves no trace", 
 
 TEST_CASE("an acquire that is cancelled between two attempts sends nothing more", "[core]")
 {
-    running_world w{1, {.backoff_min = 1s, .backoff_max = 1s}};
+    running_world w{1, {.backoff_min = 1s, .backoff_max = 1s, .fair_queue = false}};
     w.occupy("r", {0u}, 1h);
     call& waiting = w.acquire("r");
     REQUIRE_FALSE(waiting.done());

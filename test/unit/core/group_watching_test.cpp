@@ -23,7 +23,7 @@ struct group_world : watch_world {
     call& waiting_for_both(const acquire_options& o = {.timeout = 60s})
     {
         call& c = acquire(both, o);
-        advance(4 * round_trip);  // the node first needs the script
+        advance(5 * round_trip);  // the node first needs the script
         REQUIRE_FALSE(c.done());
         REQUIRE(core->waiters().watching() == 1);
         return c;
@@ -47,25 +47,25 @@ using counts = std::vector<std::size_t>;
 
 }  // namespace
 
-TEST_CASE("a waiter for several resources hears of the one in its way and asks one node first",
-          "[core][watch][group]")
+TEST_CASE("a waiter for several resources hears of the one in its way", "[core][watch][group]")
 {
-    group_world w;
+    group_world w{without_queue()};
+    const unsigned watched = w.order_for("s")[0];
     w.take_all(1h, "s");
     call& c = w.waiting_for_both({.timeout = 60s, .fencing = true});
-    CHECK(std::ranges::count(w.first().log, words{"PTTL", "s"}) == 1);
-    CHECK(w.count(w.order[1], "CLIENT") + w.count(w.order[2], "CLIENT") == 0);
+    CHECK(std::ranges::count(w.peers[watched]->log, words{"PTTL", "s"}) == 1);
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(w.count(i, "PTTL") == (i == watched ? 1 : 0));
+    }
     w.advance(300ms);
     const counts before = w.takes();
 
     const instant then = w.now;
     w.give_back_all("s");
-    w.advance_until([&] { return w.takes()[0] == before[0] + 1; });
-    CHECK(w.takes() == counts{before[0] + 1, before[1], before[2]});
-    w.advance(2 * round_trip);
+    w.advance(6 * round_trip);
     REQUIRE(c.held != nullptr);
     CHECK(w.takes() == counts{before[0] + 1, before[1] + 1, before[2] + 1});
-    CHECK(c.ended - then <= way + 4 * round_trip);
+    CHECK(c.ended - then <= way + 5 * round_trip);
     CHECK(c.held->granted == 0b111);
     CHECK(c.held->fencing_token > 0);
     CHECK(w.told().notified_attempts_granted == 1);
@@ -76,28 +76,25 @@ TEST_CASE("a waiter for several resources hears of the one in its way and asks o
     CHECK(w.keys() == 0);
 }
 
-TEST_CASE("clients that name the same resources in any order ask the same node first",
+TEST_CASE("a waiter for several resources waits at the node of the one in its way",
           "[core][watch][group]")
 {
-    // As single resources they would prefer different nodes.
-    const auto* second = GENERATE("s", "t", "u", "v", "w", "x", "y", "z");
-    group_world w;
+    const std::string other = GENERATE("s", "t", "u", "v", "w", "x", "y", "z");
+    const bool is_second = GENERATE(false, true);
+    group_world w{with_and_without_queue()};
     w.take_all();
-    call& c = w.acquire(std::vector<std::string>{second, "r"}, {.timeout = 60s});
-    w.advance(4 * round_trip);
+    const std::vector<std::string> names{is_second ? other : "r", is_second ? "r" : other};
+    call& c = w.acquire(names, {.timeout = 60s});
+    w.advance(5 * round_trip);
     CHECK_FALSE(c.done());
     REQUIRE(w.core->waiters().watching() == 1);
-    CHECK(w.count(w.order[0], "PTTL") == 1);
-    const counts before = w.takes();
-    w.give_back_all();
-    w.advance_until([&] { return w.takes() != before; });
-    CHECK(w.takes() == counts{before[0] + 1, before[1], before[2]});
+    CHECK(std::ranges::count(w.first().log, words{"PTTL", "r"}) == 1);
 }
 
 TEST_CASE("a waiter for several resources follows a change of the one in its way",
           "[core][watch][group]")
 {
-    group_world w;
+    group_world w{with_and_without_queue()};
     w.take_all(1h, "s");
     call& c = w.waiting_for_both();
     for (int i = 0; i < 4; ++i) {
@@ -105,26 +102,23 @@ TEST_CASE("a waiter for several resources follows a change of the one in its way
         const std::string comes = i % 2 == 0 ? "r" : "s";
         w.give_back_all(gone);
         w.take_all(1h, comes);
-        const std::size_t before = w.all_commands();
-        w.advance(6 * round_trip);
+        w.advance(10 * round_trip);
         CHECK(w.told().notified_attempts_refused == static_cast<std::size_t>(i) + 1);
         CHECK(w.core->waiters().watching() == 1);
-        // The same batch names the key for the server to track.
-        CHECK(w.last(w.order[0], 2)[0] == "CLIENT CACHING YES");
-        CHECK(w.all_commands() - before == 2);
+        CHECK(w.last(w.order_for(comes)[0], 1)[0] == "PTTL " + comes);
     }
     w.give_back_all("r");  // this resource is no longer in the way
-    w.advance(6 * round_trip);
+    w.advance(10 * round_trip);
     CHECK(w.told().notified_attempts_refused == 4);
     w.give_back_all("s");
-    w.advance(6 * round_trip);
+    w.advance(10 * round_trip);
     CHECK(c.held != nullptr);
     CHECK(w.told().polls == 0);
 }
 
 TEST_CASE("a waiter for several resources that ends leaves nothing", "[core][watch][group]")
 {
-    group_world w;
+    group_world w{with_and_without_queue()};
     w.take_all();
     call& c = w.waiting_for_both();
     w.end_in_each_way(c);
@@ -138,7 +132,7 @@ TEST_CASE("a waiter for several resources that ends leaves nothing", "[core][wat
 TEST_CASE("a release by the same client wakes a waiter that wants the resource with others",
           "[core][watch][group]")
 {
-    group_world w{{.max_poll_interval = 1h}};
+    group_world w{with_and_without_queue({.max_poll_interval = 1h})};
     call& before = w.acquire("s");
     w.advance(round_trip);
     REQUIRE(before.held != nullptr);
@@ -146,7 +140,7 @@ TEST_CASE("a release by the same client wakes a waiter that wants the resource w
     w.advance(5s);
     CHECK(w.told().polls == 0);
     w.drop(*before.held);
-    w.advance(5 * round_trip);
+    w.advance(6 * round_trip);
     CHECK(c.held != nullptr);
     CHECK(w.told().notified_attempts_granted == 1);
 }
@@ -154,7 +148,7 @@ TEST_CASE("a release by the same client wakes a waiter that wants the resource w
 TEST_CASE("waiters of one client for the same resources get them one after another",
           "[core][watch][group]")
 {
-    group_world w{{.max_poll_interval = 1h}};
+    group_world w{with_and_without_queue({.max_poll_interval = 1h})};
     w.take_all();
     std::vector<call*> all;
     for (int i = 0; i < 5; ++i) {
@@ -181,35 +175,20 @@ TEST_CASE("waiters of one client for the same resources get them one after anoth
     CHECK(w.core->waiters().watching() == 0);
 }
 
-TEST_CASE("a first node that is asked for several resources must prove its vote too",
-          "[core][watch][group][guard]")
-{
-    config config;
-    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_nodes = true};
-    group_world w{config};
-    w.take_all();
-    call& c = w.waiting_for_both();
-    w.give_back_all();
-    w.advance(5 * round_trip);
-    REQUIRE(c.held != nullptr);
-    CHECK(c.held->counted == 0b111);
-    CHECK(w.told().notified_attempts_granted == 1);
-}
-
-TEST_CASE("a node that forgot the script gets the request for notifications again",
+TEST_CASE("a node that forgot the scripts still notifies waiters for several resources",
           "[core][watch][group]")
 {
-    group_world w;
+    group_world w{with_and_without_queue()};
     w.take_all();
     call& c = w.waiting_for_both();
     (void)w.first().master.execute(w.now, w.other, {"SCRIPT", "FLUSH"});
     w.give_back_all();
     w.take_all();
-    w.advance(6 * round_trip);
+    w.advance(10 * round_trip);
     CHECK(w.told().notified_attempts_refused == 1);
     CHECK(w.core->waiters().watching() == 1);
     w.give_back_all();
-    w.advance(6 * round_trip);
+    w.advance(10 * round_trip);
     CHECK(c.held != nullptr);
     CHECK(w.told().polls == 0);
 }
@@ -217,43 +196,17 @@ TEST_CASE("a node that forgot the script gets the request for notifications agai
 TEST_CASE("a node that begins to refuse digests still notifies waiters for several resources",
           "[core][watch][group]")
 {
-    group_world w;
+    group_world w{with_and_without_queue()};
     w.take_all();
     w.refuse("EVALSHA", "ERR unsupported command");
     call& c = w.acquire(both, {.timeout = 60s});
     w.advance(10s);
-    // The first refusal sent the script again without the command to watch. The next one has it.
     CHECK(w.core->waiters().watching() == 1);
     const auto polls = w.told().polls;
     w.give_back_all();
-    w.advance(6 * round_trip);
+    w.advance(10 * round_trip);
     CHECK(c.held != nullptr);
     CHECK(w.told().polls == polls);
-}
-
-TEST_CASE("an acquire of several resources asks the other nodes if the first does not answer",
-          "[core][watch][group]")
-{
-    group_world w;
-    w.take_all();
-    call& c = w.waiting_for_both();
-    const counts before = w.takes();
-    w.first().frozen = true;
-    w.first().coming.push_back({w.now, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n"});
-    w.give_back(w.order[1]);
-    w.give_back(w.order[2]);
-    w.settle();
-    w.advance_until([&] { return w.takes()[0] == before[0] + 1; });
-    const nanos long_enough = GENERATE(false, true) ? w.settings.node_timeout - 1us : round_trip;
-    w.advance(long_enough);
-    CHECK(w.takes() == counts{before[0] + 1, before[1], before[2]});
-    if (long_enough == round_trip) {
-        w.close(w.order[0]);
-    }
-    w.advance(2 * round_trip);
-    REQUIRE(c.held != nullptr);
-    CHECK(w.takes() == counts{before[0] + 1, before[1] + 1, before[2] + 1});
-    CHECK(w.core->waiters().watching() == 0);
 }
 
 TEST_CASE("a waiter for several resources without memory for its tracking polls at random",
@@ -262,12 +215,12 @@ TEST_CASE("a waiter for several resources without memory for its tracking polls 
     group_world w{{.max_poll_interval = 1h}};
     w.take_all();
     call& c = w.acquire(both, {.timeout = 60s});
-    w.advance_until([&] { return w.count(w.order[0], "PTTL") == 1; });
+    w.advance_until([&] { return c.op->wait.at == core::wait_state::stage::asked; });
     w.fail_every = 1;
     w.advance(round_trip);
     w.fail_every = 0;
     CHECK_FALSE(c.done());
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK_FALSE(c.op->wait.is_watched);
     w.give_back_all();
     w.advance(w.settings.backoff_max + 4 * round_trip);
     REQUIRE(c.held != nullptr);

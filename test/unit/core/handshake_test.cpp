@@ -365,7 +365,7 @@ TEST_CASE("a client uses a node that forbids only the key of the probe", "[core]
 
 TEST_CASE("a client without permission to load scripts sends them as text", "[core]")
 {
-    bench_world w{1};
+    bench_world w{1, {.fair_queue = false}};
     model_master& m = w.peers[0]->master;
     m.refusals["SCRIPT"] = m.refusals["SCRIPT LOAD"] = "NOPERM no permissions to run 'script|load'";
     w.start();
@@ -384,7 +384,7 @@ TEST_CASE("a client without permission to load scripts sends them as text", "[co
 TEST_CASE("a client sends all scripts as text if the node permits only that", "[core]")
 {
     const bool has_native = GENERATE(false, true);
-    bench_world w;
+    bench_world w{3, {.fair_queue = false}};
     // The first node permits all commands, so its scripts must not be copied for the others.
     for (unsigned i : {1U, 2U}) {
         model_master& m = w.peers[i]->master;

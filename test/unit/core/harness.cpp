@@ -571,7 +571,9 @@ std::size_t bench_world::keys() const
     std::size_t all = 0;
     for (const auto& p : peers) {
         for (const auto& [key, e] : p->master.all()) {
-            const bool is_lock = !key.ends_with(base::counter_suffix);
+            const bool is_lock = !key.ends_with(base::counter_suffix) &&
+                                 !key.ends_with(base::queue_suffix) &&
+                                 !key.ends_with(base::ticket_suffix);
             all += is_lock && p->master.find(now, key) != nullptr ? 1u : 0u;
         }
     }

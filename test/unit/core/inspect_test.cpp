@@ -19,6 +19,9 @@ std::string held_by(std::string_view owner, int ttl)
     return reply.append(owner) + "\r\n:" + std::to_string(ttl) + "\r\n";
 }
 
+/// These replies are for inspections alone, and not for their questions about a queue.
+const config without_queue{.fair_queue = false};
+
 constexpr std::string_view nobody = "*2\r\n_\r\n:-2\r\n";
 constexpr std::string_view foreign_kind =
     "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
@@ -26,7 +29,7 @@ constexpr std::string_view foreign_kind =
 /// Inspects while the nodes answer in turn. The nodes without a reply time out.
 inspection inspected(unsigned nodes, const std::vector<std::string>& replies, nanos took = {})
 {
-    manual_world w{nodes};
+    manual_world w{nodes, without_queue};
     call& c = w.inspect("r");
     w.now += took;
     for (unsigned i = 0; i < replies.size() && !c.done(); ++i) {
@@ -152,7 +155,7 @@ TEST_CASE("an inspection ends at the answer that makes it certain", "[core]")
 {
     constexpr unsigned nodes = 3;
     for (unsigned n = 0; n < kinds * kinds * kinds; ++n) {
-        manual_world w{nodes};
+        manual_world w{nodes, without_queue};
         call& c = w.inspect("r");
         std::vector<said> all;
         for (unsigned i = 0, rest = n; i < nodes && !c.done(); ++i, rest /= kinds) {
@@ -190,7 +193,7 @@ TEST_CASE("an inspection reports the client's own lock as held", "[core]")
 TEST_CASE("an inspection accepts no owner that is longer than its request allows", "[core]")
 {
     const bool is_too_long = GENERATE(false, true);
-    manual_world w{1};
+    manual_world w{1, without_queue};
     call& c = w.inspect("r");
     w.answer(0, held_by(std::string(is_too_long ? 65 : 64, 'x'), 1000));
     CHECK(c.done());
@@ -203,7 +206,7 @@ TEST_CASE("an inspection fails the node that answers with nonsense", "[core]")
     for (const std::string_view reply :
          {":1\r\n", "*1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*2\r\n_\r\n_\r\n", "+OK\r\n", "_\r\n"}) {
         CAPTURE(reply);
-        manual_world w{1};
+        manual_world w{1, without_queue};
         call& c = w.inspect("r");
         w.answer(0, reply);
         CHECK(c.done());
@@ -214,7 +217,7 @@ TEST_CASE("an inspection fails the node that answers with nonsense", "[core]")
 
 TEST_CASE("an inspection of all nodes waits for each node that is not dead", "[core]")
 {
-    bench_world w{5};
+    bench_world w{5, without_queue};
     w.with_report = true;
     w.start();
     w.manual();
@@ -264,7 +267,7 @@ TEST_CASE("a report says which nodes have keys of one owner and hides who that i
     };
     for (const auto& [replies, key_groups, majority] : votes) {
         CAPTURE(replies);
-        bench_world w{3};
+        bench_world w{3, without_queue};
         w.with_report = true;
         w.start();
         w.manual();

@@ -21,6 +21,14 @@ config without_health_checks()
     config c;
     c.ping_interval = 0ms;
     c.stall_timeout = 24h;
+    c.fair_queue = false;
+    return c;
+}
+
+config with_queue()
+{
+    config c = without_health_checks();
+    c.fair_queue = true;
     return c;
 }
 
@@ -164,15 +172,15 @@ struct bare_world {
 
     void say(unsigned node, std::string_view bytes) { c.network().on_bytes(now, node, bytes); }
 
-    /// The nodes that the core wants to write to, and whether other bytes come first. Throws all
-    /// output away.
-    struct wish {
+    /// A node that the core wants to write these words to, and whether it asks for notifications.
+    /// Throws all output away.
+    struct output {
         unsigned node = 0;
         bool begins = false;
     };
-    wish taken_wish(std::string_view what)
+    output taken_output(std::string_view what)
     {
-        wish found;
+        output found;
         for (unsigned i = 0; i < 3; ++i) {
             const std::string& bytes = c.network().take_output(i);
             if (bytes.find(what) != std::string::npos) {
@@ -183,57 +191,41 @@ struct bare_world {
         return found;
     }
 
-    /// The acquire is refused once, waits for a notification, and then gets the lock.
-    bool woken_cycle(std::string_view name)
+    /// The acquire takes a ticket, hears that the lock is free, and gets it. `is_new`: it is
+    /// refused first. `others_wait`: the client hears that, so the next acquire takes a ticket at
+    /// once.
+    bool queued_cycle(std::string_view name, bool is_new, bool others_wait)
     {
-        now += std::chrono::seconds{2};  // the client forgets the last refusal
-        c.on_time(now);
-        if (const wish over = taken_wish("OFF"); over.begins) {
-            say(over.node, ok);
-        }
-        core::operation& taken = c.operations().acquire(now, name, {});
-        (void)taken_wish("SET");
-        for (unsigned i = 0; i < 3; ++i) {
-            say(i, nil);
-        }
-        const wish watched = taken_wish("PTTL");
-        for (unsigned i = 0; i < 3; ++i) {
-            say(i, no);
-        }
-        say(watched.node, watched.begins ? "+OK\r\n+OK\r\n:9999\r\n" : "+OK\r\n:9999\r\n");
-        return is_told_and_has(taken, watched.node);
-    }
-
-    /// A resource that others had recently. The client asks one node first, which also tracks the
-    /// key.
-    bool late_cycle(std::string_view name)
-    {
-        now += std::chrono::microseconds{100};
-        core::operation& taken = c.operations().acquire(now, name, {});
-        while (!c.network().has_output(0) && !c.network().has_output(1) &&
-               !c.network().has_output(2)) {
-            now = c.next_deadline();  // the client yields to others
+        if (is_new) {
+            now += std::chrono::seconds{3};  // the client ends its notifications
             c.on_time(now);
+            if (const output over = taken_output("OFF"); over.begins) {
+                say(over.node, ok);
+            }
+        } else {
+            now += std::chrono::microseconds{100};
         }
-        const wish first = taken_wish("SET");
-        say(first.node,
-            first.begins ? "$-1\r\n+OK\r\n+OK\r\n:9999\r\n" : "$-1\r\n+OK\r\n:9999\r\n");
-        return is_told_and_has(taken, first.node);
-    }
-
-    bool is_told_and_has(core::operation& taken, unsigned watched)
-    {
-        say(watched, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n");
-        now = c.next_deadline();
-        c.on_time(now);
-        const wish first = taken_wish("SET");
-        say(first.node, first.begins ? "+OK\r\n+OK\r\n+OK\r\n:-1\r\n" : "+OK\r\n+OK\r\n:-1\r\n");
-        (void)taken_wish("SET");
-        for (unsigned i = 0; i < 3; ++i) {
-            if (i != first.node) {
-                say(i, ok);
+        core::operation& taken = c.operations().acquire(now, name, {});
+        if (is_new) {
+            (void)taken_output("SET");
+            for (unsigned i = 0; i < 3; ++i) {
+                say(i, nil);
             }
         }
+        const output asked = taken_output(base::queue_suffix);
+        for (unsigned i = 0; is_new && i < 3; ++i) {
+            say(i, no);
+        }
+        say(asked.node, "*5\r\n:0\r\n$0\r\n\r\n:9999\r\n:7\r\n:0\r\n");
+        const output watched = taken_output("PTTL");
+        say(asked.node, watched.begins ? "+OK\r\n+OK\r\n:9999\r\n" : "+OK\r\n:9999\r\n");
+        say(asked.node, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nr\r\n");
+        (void)taken_output("SET");
+        for (unsigned i = 0; i < 3; ++i) {
+            say(i, ok);
+        }
+        (void)taken_output(base::queue_suffix);
+        say(asked.node, others_wait ? ":1\r\n" : ":0\r\n");
         return c.snapshot().notified_attempts_refused == 0 && drop(taken);
     }
 };
@@ -311,17 +303,17 @@ TEST_CASE("an acquire with a fencing token allocates nothing", "[core][fencing]"
 
 TEST_CASE("an acquire that tries again allocates nothing", "[core]")
 {
-    enum class kind { by_chance, woken, late };
-    const kind what = GENERATE(kind::by_chance, kind::woken, kind::late);
-    bare_world w{what == kind::by_chance ? without_notifications() : without_health_checks()};
-    if (what == kind::late) {
-        REQUIRE(w.woken_cycle("r"));
+    enum class kind { by_chance, refused, behind_others };
+    const kind what = GENERATE(kind::by_chance, kind::refused, kind::behind_others);
+    bare_world w{what == kind::by_chance ? without_notifications() : with_queue()};
+    if (what == kind::behind_others) {
+        REQUIRE(w.queued_cycle("r", true, true));
     }
     const auto cycle = [&] {
         switch (what) {
             case kind::by_chance: return w.contended_cycle("r");
-            case kind::woken: return w.woken_cycle("r");
-            default: return w.late_cycle("r");
+            case kind::refused: return w.queued_cycle("r", true, false);
+            default: return w.queued_cycle("r", false, true);
         }
     };
     for (int i = 0; i < 100; ++i) {

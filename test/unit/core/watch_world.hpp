@@ -5,10 +5,13 @@
 #include "resp/scripts.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,23 +20,43 @@ namespace redlock::test {
 inline constexpr nanos way = 1ms;
 inline constexpr nanos round_trip = 2 * way;
 
-/// Nodes a millisecond away, and a stranger who has "r" on all of them.
+/// The configuration with and without a queue of clients. The first waiter of a queue waits for the
+/// same notification as a waiter without a queue.
+inline redlock::config with_and_without_queue(redlock::config c = {})
+{
+    c.fair_queue = GENERATE(true, false);
+    return c;
+}
+
+inline redlock::config without_queue(redlock::config c = {})
+{
+    c.fair_queue = false;
+    return c;
+}
+
+/// Nodes a millisecond away, and another client.
 struct watch_world : bench_world {
     explicit watch_world(redlock::config c = {}, unsigned nodes = 3)
         : bench_world(nodes, std::move(c)),
-          order(nodes)
+          order(order_for("r"))
     {
         other.authenticated = true;
         other.protocol = 3;
         set_ways(way, way);
         start();
         advance(1s);
-        std::iota(order.begin(), order.end(), 0U);
-        const auto rank_of = [this](unsigned i) {
-            return core::rank(core::name_hash("r"), core::name_hash(settings.nodes[i].display));
-        };
-        std::sort(order.begin(), order.end(),
-                  [&](unsigned a, unsigned b) { return rank_of(a) > rank_of(b); });
+    }
+
+    /// The nodes in the order in which clients prefer them for the resource.
+    [[nodiscard]] std::vector<unsigned> order_for(std::string_view resource) const
+    {
+        std::vector<unsigned> nodes(peers.size());
+        std::iota(nodes.begin(), nodes.end(), 0U);
+        std::ranges::sort(nodes, std::greater(), [&](unsigned i) {
+            return core::rank(core::name_hash(resource),
+                              core::name_hash(settings.nodes[i].display));
+        });
+        return nodes;
     }
 
     void take_all(nanos span = 1h, const std::string& name = "r") { occupy(name, span); }
@@ -43,9 +66,11 @@ struct watch_world : bench_world {
     }
     void give_back(unsigned node, const std::string& name = "r")
     {
-        (void)peers[node]->master.execute(now, other,
-                                          {"EVAL", std::string(resp::release_script.text), "1",
-                                           settings.key_prefix + name, stranger});
+        model_master& master = peers[node]->master;
+        const std::string key = settings.key_prefix + name;
+        if (master.value(now, key) == stranger) {
+            (void)master.execute(now, other, {"DEL", key});
+        }
     }
     void give_back_all(const std::string& name = "r")
     {
@@ -59,9 +84,10 @@ struct watch_world : bench_world {
     call& waiting(const acquire_options& o = {.timeout = 60s})
     {
         call& c = acquire("r", o);
-        advance(2 * round_trip);
+        advance(3 * round_trip);
         REQUIRE_FALSE(c.done());
         REQUIRE(core->waiters().watching() == 1);
+        REQUIRE(c.op->wait.is_watched);
         return c;
     }
 
@@ -88,7 +114,7 @@ struct watch_world : bench_world {
     template <class Is>
     void advance_until(Is is)
     {
-        for (int i = 0; i < 10000 && !is(); ++i) {
+        for (int i = 0; i < 100'000 && !is(); ++i) {
             advance(10us);
         }
         REQUIRE(is());
@@ -125,7 +151,7 @@ struct watch_world : bench_world {
     peer& first() { return *peers[order[0]]; }
 
     session other;
-    /// The nodes in the order in which clients ask them for "r".
+    /// For "r".
     std::vector<unsigned> order;
 };
 

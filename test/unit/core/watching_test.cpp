@@ -10,7 +10,8 @@
 using namespace redlock;
 using namespace redlock::test;
 
-// A waiter gets a notification from a server when it should ask again.
+// A waiter gets a notification from a server when the lock ends: the first one in the queue of the
+// clients, or each waiter without a queue.
 
 namespace {
 
@@ -29,10 +30,10 @@ void lose_watches(watch_world& w)
 
 }  // namespace
 
-TEST_CASE("a refused waiter lets one node notify it of the release and asks that node first",
+TEST_CASE("a waiter without a queue lets one node notify it of the release, then asks all nodes",
           "[core][watch]")
 {
-    watch_world w;
+    watch_world w{without_queue()};
     w.take_all();
     call& c = w.waiting();
     CHECK(w.last(w.order[0], 3) == std::vector<std::string>{"CLIENT TRACKING ON OPTIN NOLOOP",
@@ -43,25 +44,23 @@ TEST_CASE("a refused waiter lets one node notify it of the release and asks that
 
     const instant then = w.now;
     w.give_back_all();
-    w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
-    CHECK(w.sets() == counts{2, 1, 1});
-    w.advance(2 * round_trip);
+    w.advance_until([&] { return w.sets() == counts{2, 2, 2}; });
+    w.advance(round_trip);
     REQUIRE(c.held != nullptr);
-    CHECK(w.sets() == counts{2, 2, 2});
-    // The push, a pause of at most a round trip, one round trip to the first node and one to the
-    // others.
-    CHECK(c.ended - then <= way + 3 * round_trip);
+    // The push, a random pause and the attempt.
+    CHECK(c.ended - then <= way + 5 * round_trip);
     CHECK(c.held->granted == 0b111);
     CHECK(w.told().notified_attempts_granted == 1);
     CHECK(w.told().notified_attempts_refused == 0);
     CHECK(w.told().polls == 0);
+    CHECK(w.told().tickets == 0);
     CHECK(w.core->waiters().watching() == 0);
 }
 
 TEST_CASE("a notified waiter that is refused waits for the next notification after one round trip",
           "[core][watch]")
 {
-    watch_world w;
+    watch_world w{without_queue()};
     w.take_all();
     call& c = w.waiting();
     for (std::size_t n = 1; n <= 20; ++n) {
@@ -69,11 +68,11 @@ TEST_CASE("a notified waiter that is refused waits for the next notification aft
         w.take_all();
         const std::size_t before = w.all_commands();
         w.advance(8 * round_trip);
-        CHECK(w.sets() == counts{1 + n, 1, 1});
+        CHECK(w.sets() == counts(3, 1 + n));
         CHECK(w.told().notified_attempts_refused == n);
         CHECK(w.core->waiters().watching() == 1);
-        // SET, CACHING and PTTL in one batch. No release is necessary.
-        CHECK(w.all_commands() - before == 3);
+        // SET, PTTL and a release on each node, then CACHING and PTTL on one.
+        CHECK(w.all_commands() - before == 11);
     }
     CHECK(w.count(w.order[0], "CLIENT") == 22);
     w.give_back_all();
@@ -84,7 +83,7 @@ TEST_CASE("a notified waiter that is refused waits for the next notification aft
 
 TEST_CASE("p43: a waiter with notifications sends only rare polls", "[core][watch][pitfall][p43]")
 {
-    watch_world w{{.ping_interval = 0ms, .max_poll_interval = 2s}};
+    watch_world w{with_and_without_queue({.ping_interval = 0ms, .max_poll_interval = 2s})};
     w.take_all();
     call& waits = w.waiting();
     const std::size_t before = w.all_commands();
@@ -111,23 +110,23 @@ TEST_CASE("very many waiters together poll a thousand times a second", "[core][w
             p->log.clear();
         }
     }
-    w.advance(2 * round_trip);
+    w.advance(3 * round_trip);
     REQUIRE(w.core->waiters().watching() == many);
     w.advance(5s);  // waiters that began when there were few poll again
     const std::uint64_t before = w.told().polls;
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 4; ++i) {
         w.advance(1s);
         for (auto& p : w.peers) {
             p->log.clear();
         }
     }
-    CHECK(w.told().polls - before <= 8 * 1000 * 4 / 3);
+    CHECK(w.told().polls - before <= 4 * 1000 * 4 / 3);
     CHECK(w.told().polls - before >= many);
 }
 
 TEST_CASE("a waiter among very many polls when the key in its way expires", "[core][watch]")
 {
-    watch_world w{{.ping_interval = 0ms}};
+    watch_world w{without_queue({.ping_interval = 0ms})};
     const unsigned many = 2500;
     for (unsigned i = 0; i < many; ++i) {
         const std::string name = std::to_string(i);
@@ -138,9 +137,9 @@ TEST_CASE("a waiter among very many polls when the key in its way expires", "[co
         }
     }
     call& first = w.calls.front();
-    w.advance(2 * round_trip);
+    w.advance(3 * round_trip);
     REQUIRE(w.core->waiters().watching() == many);
-    w.advance(10s - 5 * round_trip);
+    w.advance(10s - 6 * round_trip);
     // The waiter's notification is lost.
     for (auto& p : w.peers) {
         p->master.forget(p->speaks);
@@ -152,7 +151,7 @@ TEST_CASE("a waiter among very many polls when the key in its way expires", "[co
 
 TEST_CASE("p47: a lost notification costs no more than one poll", "[core][watch][pitfall][p47]")
 {
-    watch_world w{{.max_poll_interval = 500ms}};
+    watch_world w{with_and_without_queue({.max_poll_interval = 500ms})};
     SECTION("at the longest poll interval")
     {
         w.take_all();
@@ -181,7 +180,7 @@ TEST_CASE("p47: a lost notification costs no more than one poll", "[core][watch]
 
 TEST_CASE("a key that expires wakes a waiter like one that is deleted", "[core][watch]")
 {
-    watch_world w;
+    watch_world w{with_and_without_queue()};
     w.take_all(400ms);
     call& c = w.waiting();
     w.take(w.order[0], 300ms);
@@ -196,28 +195,30 @@ TEST_CASE("a key that expires wakes a waiter like one that is deleted", "[core][
 
 TEST_CASE("a waiter asks at once for a key that vanished before a node tracked it", "[core][watch]")
 {
-    watch_world w;
+    watch_world w{with_and_without_queue()};
     w.take_all();
     call& c = w.acquire("r", {.timeout = 60s});
-    w.advance(round_trip);
+    w.advance_until([&] { return w.count(w.order[0], "PTTL") == 1; });
     for (unsigned i = 0; i < 3; ++i) {
         w.give_back(i);
     }
-    w.advance(4 * round_trip);
+    w.advance(6 * round_trip);
     REQUIRE(c.held != nullptr);
-    CHECK(w.told().notified_attempts_granted == 1);
+    CHECK(w.told().notified_attempts_granted == 0);
+    CHECK(w.told().polls == 0);
 }
 
 TEST_CASE("a waiter hears of a release that happened during its attempt", "[core][watch]")
 {
-    watch_world w;
+    watch_world w{with_and_without_queue()};
     w.take_all();
     call& c = w.waiting();
     w.give_back_all();
     w.take_all();
-    w.advance(way + round_trip);  // notified, and asking
-    w.give_back_all();            // after the refusal
-    w.advance(5 * round_trip);
+    w.advance_until([&] { return w.sets() == counts{2, 2, 2}; });
+    w.advance(way);
+    w.give_back_all();  // after the refusal
+    w.advance(7 * round_trip);
     CHECK(c.held != nullptr);
     CHECK(w.told().polls == 0);
 }
@@ -235,20 +236,20 @@ TEST_CASE("a waiter with a zero back-off waits for the notification before it as
     {
         config.backoff = [](unsigned, std::chrono::nanoseconds) { return 0ns; };
     }
-    watch_world w{config};
+    watch_world w{with_and_without_queue(config)};
     w.take_all();
     call& c = w.acquire("r", {.timeout = 60s});
     w.advance(10s);
     CHECK(w.told().attempts == 1);
     CHECK(w.core->waiters().watching() == 1);
     w.give_back_all();
-    w.advance(4 * round_trip);
+    w.advance(6 * round_trip);
     CHECK(c.held != nullptr);
 }
 
 TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][watch][line]")
 {
-    watch_world w{{.max_poll_interval = 20s}};
+    watch_world w{with_and_without_queue({.max_poll_interval = 20s})};
     w.take_all();
     std::vector<call*> calls;
     for (int i = 0; i < 500; ++i) {
@@ -261,10 +262,11 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
     CHECK(w.told().attempts == 1);
     CHECK(w.core->waiters().watching() == 1);
     CHECK(w.told().waiters > 100);
+    const std::size_t commands = w.all_commands();
     SECTION("and its notification")
     {
         w.give_back_all();
-        w.advance(4 * round_trip);
+        w.advance(6 * round_trip);
         const auto had = std::count_if(calls.begin(), calls.end(),
                                        [](const call* c) { return c->held != nullptr; });
         CHECK(had == 1);
@@ -274,12 +276,13 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
     {
         w.advance(5s);
         CHECK(w.told().attempts == 1);
+        CHECK(w.all_commands() == commands);
         CHECK(w.told().waiters == 0);
         CHECK_FALSE(last.done());
         w.advance(12s);
         CHECK(w.told().attempts == 2);
         CHECK(w.told().polls == 1);
-        w.advance(2 * round_trip);
+        w.advance(3 * round_trip);
         CHECK(w.core->waiters().watching() == 1);
     }
     SECTION("even if that one was cancelled")
@@ -288,6 +291,7 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
         w.advance(1s);
         CHECK(w.told().attempts == 1);
         CHECK(w.core->waiters().watching() == 1);
+        CHECK(w.all_commands() == commands);
     }
     SECTION("and its knowledge of the holder")
     {
@@ -307,7 +311,7 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
     {
         w.close(w.order[0]);
         w.advance(1s);
-        CHECK(w.told().attempts >= 2);
+        CHECK(w.all_commands() > commands);
         CHECK(w.core->waiters().watching() == 1);
     }
 }
@@ -317,7 +321,7 @@ TEST_CASE("a waiter replaces one without notifications by asking at once", "[cor
     config config;
     config.backoff = [](unsigned, std::chrono::nanoseconds) { return 10s; };
     config.release_notifications = GENERATE(false, true);
-    watch_world w{config};
+    watch_world w{without_queue(config)};
     w.take_all();
     call& first = w.acquire("r", {.timeout = 60s});
     w.acquire("r", {.timeout = 60s});
@@ -331,7 +335,7 @@ TEST_CASE("a waiter replaces one without notifications by asking at once", "[cor
 
 TEST_CASE("a waiter polls servers that send no notifications", "[core][watch]")
 {
-    config config;
+    config config = with_and_without_queue();
     config.backoff_min = config.backoff_max = 50ms;
     SECTION("because they lack RESP3")
     {
@@ -359,14 +363,17 @@ TEST_CASE("a waiter polls servers that send no notifications", "[core][watch]")
         w.refuse("CLIENT TRACKING",
                  "NOPERM User x has no permissions to run the 'client|tracking' command");
         w.take_all();
-        (void)w.acquire("r", {.timeout = 60s});
+        call& c = w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
-        CHECK(w.core->waiters().watching() == 0);
+        CHECK_FALSE(c.op->wait.is_watched);
         CHECK(w.told().node_errors == 0);
-        CHECK(w.lines_with("sends no notifications") == 3);
-        for (unsigned i = 0; i < 3; ++i) {
-            CHECK(w.count(i, "CLIENT") == 2);  // with the commands that were sent after it
+        // In a queue, all clients must rely on the same node.
+        const unsigned asked = w.settings.fair_queue ? 1 : 3;
+        CHECK(w.lines_with("sends no notifications") == asked);
+        for (unsigned i = 0; i < asked; ++i) {
+            // With the command that was sent after it.
+            CHECK(w.count(w.order[i], "CLIENT") == 2);
         }
     }
     SECTION("because they permit tracking but not the choice of a key")
@@ -377,12 +384,12 @@ TEST_CASE("a waiter polls servers that send no notifications", "[core][watch]")
         watch_world w{config};
         w.refuse("CLIENT CACHING", refusal);
         w.take_all();
-        (void)w.acquire("r", {.timeout = 60s});
+        call& c = w.acquire("r", {.timeout = 60s});
         w.advance(2s);
         CHECK(w.told().polls > 20);
-        CHECK(w.core->waiters().watching() == 0);
+        CHECK_FALSE(c.op->wait.is_watched);
         CHECK(w.told().node_errors == 0);
-        CHECK(w.lines_with("sends no notifications") == 3);
+        CHECK(w.lines_with("sends no notifications") == (w.settings.fair_queue ? 1 : 3));
     }
     SECTION("because the client turned them off")
     {
@@ -398,7 +405,7 @@ TEST_CASE("a waiter polls servers that send no notifications", "[core][watch]")
 
 TEST_CASE("a client asks a server again for notifications after a temporary error", "[core][watch]")
 {
-    config config;
+    config config = with_and_without_queue();
     config.backoff_min = config.backoff_max = 50ms;
     const std::string what = GENERATE("CLIENT TRACKING", "CLIENT CACHING", "CLIENT");
     CAPTURE(what);
@@ -407,11 +414,11 @@ TEST_CASE("a client asks a server again for notifications after a temporary erro
     w.take_all();
     call& c = w.acquire("r", {.timeout = 60s});
     w.advance(1s);
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK_FALSE(c.op->wait.is_watched);
     CHECK(w.log_lines.empty());
     w.refuse_nothing();
     w.advance(100ms);
-    CHECK(w.core->waiters().watching() == 1);
+    CHECK(c.op->wait.is_watched);
     w.give_back_all();
     w.advance(8 * round_trip);
     CHECK(c.held != nullptr);
@@ -421,12 +428,12 @@ TEST_CASE("a client asks a server again for notifications after a temporary erro
 TEST_CASE("p43: a waiter does not poll all the time for a key that expires a little late",
           "[core][watch][pitfall][p43]")
 {
-    watch_world w;
+    watch_world w{with_and_without_queue()};
     w.take_all(3s);
     call& c = w.waiting();
     const nanos later = w.settings.node_timeout * 4 / 5;
-    w.take_all(3s - 2 * round_trip + later);  // as if the clock was set back
-    w.advance(3s - 2 * round_trip);
+    w.take_all(3s - 3 * round_trip + later);  // as if the clock was set back
+    w.advance(3s - 3 * round_trip);
     const std::uint64_t polls = w.told().polls;
     w.advance(later + 2 * round_trip);
     CHECK(w.told().polls - polls <= 3);
@@ -437,7 +444,7 @@ TEST_CASE("p43: a waiter does not poll all the time for a key that expires a lit
 TEST_CASE("a client stops asking for notifications if each request ends the connection",
           "[core][watch]")
 {
-    watch_world w{{.backoff_min = 50ms, .backoff_max = 50ms}, 1};
+    watch_world w{with_and_without_queue({.backoff_min = 50ms, .backoff_max = 50ms}), 1};
     w.take_all();
     (void)w.acquire("r", {.timeout = 1h});
     unsigned losses = 0;
@@ -458,169 +465,76 @@ TEST_CASE("a client stops asking for notifications if each request ends the conn
 TEST_CASE("a lost connection counts once although many waiters asked for notifications",
           "[core][watch]")
 {
-    watch_world w{{}, 1};
+    watch_world w{with_and_without_queue(), 1};
     for (int i = 0; i < 8; ++i) {
         const std::string name = std::to_string(i);
         w.take_all(1h, name);
         (void)w.acquire(name, {.timeout = 1h});
     }
     w.advance_until([&] { return w.count(0, "PTTL") == 8; });
-    REQUIRE(w.core->waiters().watching() == 0);
     w.close(0);
     w.advance(5s);
     CHECK(w.core->waiters().watching() == 8);
 }
 
-TEST_CASE("a key on the first node alone keeps no waiter from a majority", "[core][watch]")
+TEST_CASE("a key on the watched node alone keeps a waiter from a majority for one poll interval",
+          "[core][watch]")
 {
-    watch_world w{{.max_poll_interval = 500ms}};
+    watch_world w{with_and_without_queue({.max_poll_interval = 500ms})};
     w.take_all();
     call& c = w.waiting();
-    w.give_back_all();
-    w.take(w.order[0]);
-    w.advance(4 * round_trip);
-    CHECK(w.sets() == counts{2, 1, 1});
-    CHECK_FALSE(c.done());
-    w.advance(500ms + round_trip);
+    w.give_back(w.order[1]);
+    w.give_back(w.order[2]);
+    w.advance(100ms);
+    CHECK(w.sets() == counts{1, 1, 1});
+    w.advance(500ms);
     CHECK(c.held != nullptr);
+    CHECK(w.told().polls == 1);
 }
 
-TEST_CASE("a waiter with the first node's key tracks another node before its vote is complete",
-          "[core][watch][fencing]")
+TEST_CASE("the next node notifies a waiter if the first one is down", "[core][watch]")
 {
-    watch_world w;
-    w.take_all();
-    call& c = w.waiting({.timeout = 60s, .fencing = true});
-    w.give_back(w.order[0]);
-    w.settle();
-    w.advance_until([&] { return w.count(w.order[1], "SET") == 2; });
-    const std::size_t looks = w.count(w.order[0], "PTTL");
-    w.first().way_back = 10 * way;  // its counter arrives after the others' refusals
-    w.advance(100 * round_trip);
-    CHECK(w.sets() == counts{2, 2, 2});
-    CHECK(w.count(w.order[0], "PTTL") == looks);
-    CHECK(w.told().notified_attempts_refused == 1);
-    CHECK(w.core->waiters().watching() == 1);
-    w.give_back_all();
-    w.advance_until([&] { return c.done(); });
-    CHECK(c.held != nullptr);
-}
-
-TEST_CASE("a waiter asks the next node first if the first one is down", "[core][watch]")
-{
-    watch_world w;
+    watch_world w{with_and_without_queue()};
     w.peers[w.order[0]]->dial = peer::dialling::refused;
     w.close(w.order[0]);
     w.take_all();
     call& c = w.waiting();
     CHECK(w.last(w.order[1], 1) == std::vector<std::string>{"PTTL r"});
     w.give_back_all();
-    w.take_all();
-    w.advance(4 * round_trip);
-    CHECK(w.sets() == counts{0, 2, 1});
-    w.give_back_all();
-    w.advance(4 * round_trip);
+    w.advance(6 * round_trip);
     CHECK(c.held != nullptr);
+    CHECK(w.told().polls == 0);
 }
 
-TEST_CASE("a waiter asks the other nodes if the first one does not answer", "[core][watch]")
+TEST_CASE("a waiter does not rely on a node in quarantine", "[core][watch][guard]")
 {
-    watch_world w;
-    w.take_all();
-    call& c = w.waiting();
-    w.give_back_all();
-    w.advance(way);
-    SECTION("until its deadline")
-    {
-        w.first().frozen = true;
-        w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
-        w.advance(w.settings.node_timeout - 1us);
-        CHECK(w.sets() == counts{2, 1, 1});
-        w.advance(2 * round_trip);
-        REQUIRE(c.held != nullptr);
-        CHECK(w.sets() == counts{2, 2, 2});
-        CHECK(w.told().node_timeouts == 1);
-        w.thaw(w.order[0]);
-        w.advance(2 * round_trip);
-        CHECK(c.held->granted == 0b111);
-    }
-    SECTION("because its connection is lost")
-    {
-        w.first().frozen = true;
-        w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
-        w.advance(round_trip);
-        CHECK(w.sets() == counts{2, 1, 1});
-        w.close(w.order[0]);
-        w.advance(2 * round_trip);
-        CHECK(c.held != nullptr);
-    }
-    SECTION("because it answers with an error")
-    {
-        w.first().master.refusals["SET"] = "OOM command not allowed";
-        w.advance(3 * round_trip);
-        CHECK(c.held != nullptr);
-    }
-}
-
-TEST_CASE("a waiter asks no other node after its deadline", "[core][watch]")
-{
-    watch_world w;
-    w.take_all();
-    call& c = w.waiting({.timeout = 100ms});
-    w.advance(c.begun + 90ms - w.now);
-    w.give_back_all();
-    w.first().way_there = 20ms;
-    w.advance(30ms);
-    CHECK(c.error == errc::timed_out);
-    CHECK(w.sets() == counts{2, 1, 1});
-    CHECK(c.ended - c.begun <= 100ms + w.settings.node_timeout);
-    w.advance(100ms);
-    CHECK(w.keys() == 0);
-}
-
-TEST_CASE("the last attempt of an acquire asks all nodes", "[core][watch]")
-{
-    watch_world w;
-    w.take_all();
-    call& c = w.waiting({.timeout = 60s, .max_attempts = 2});
-    w.give_back_all();
-    w.take_all();
-    w.advance(4 * round_trip);
-    CHECK(c.error == errc::contended);
-    CHECK(w.sets() == counts{2, 2, 2});
-    CHECK(w.core->waiters().watching() == 0);
-}
-
-TEST_CASE("a waiter does not ask a node without a vote first", "[core][watch][guard]")
-{
-    config config;
+    config config = with_and_without_queue();
     config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_nodes = true};
     watch_world w{config};
     w.take_all();
-    call& c = w.waiting();
-    w.first().master.flush_keys();
+    (void)w.waiting();
+    (void)w.first().master.execute(w.now, w.other, {"FLUSHALL"});
     w.settle();
-    w.advance(4 * round_trip);  // woken and refused by the nodes with the key, and the client
-                                // notices the loss
-    w.give_back_all();
-    w.advance(4 * round_trip);
-    CHECK(c.held != nullptr);
-    CHECK(w.told().nodes_quarantined == 1);
+    // The attempt shows the loss to the client.
+    w.advance_until([&] { return w.told().nodes_quarantined == 1; });
+    w.advance(1s);
+    CHECK(w.core->waiters().watching() == 1);
+    CHECK(w.last(w.order[1], 1) == std::vector<std::string>{"PTTL r"});
 }
 
 TEST_CASE("a waiter whose connection for notifications is lost polls soon and tracks the key again",
           "[core][watch]")
 {
-    watch_world w{{.backoff_max = 100ms, .max_poll_interval = 1h}};
+    watch_world w{with_and_without_queue({.backoff_max = 100ms, .max_poll_interval = 1h})};
     w.take_all();
     call& c = w.waiting();
     w.advance(10s);
     w.close(w.order[0]);
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK_FALSE(c.op->wait.is_watched);
     SECTION("when the lock is free by then")
     {
         w.give_back_all();
-        w.advance(100ms + 2 * round_trip);
+        w.advance(100ms + 4 * round_trip);
         CHECK(c.held != nullptr);
     }
     SECTION("when the lock is held and the new connection notifies")
@@ -630,21 +544,21 @@ TEST_CASE("a waiter whose connection for notifications is lost polls soon and tr
         CHECK(w.last(w.order[0], 3).front() == "CLIENT TRACKING ON OPTIN NOLOOP");
         w.advance(1s);
         w.give_back_all();
-        w.advance(4 * round_trip);
+        w.advance(6 * round_trip);
         CHECK(c.held != nullptr);
     }
 }
 
 TEST_CASE("very many waiters on a lost connection do not poll all at once", "[core][watch]")
 {
-    watch_world w{{.ping_interval = 0ms, .max_poll_interval = 1h}, 1};
+    watch_world w{with_and_without_queue({.ping_interval = 0ms, .max_poll_interval = 1h}), 1};
     const unsigned many = 2000;
     for (unsigned i = 0; i < many; ++i) {
         const std::string name = std::to_string(i);
         w.take_all(1h, name);
         (void)w.acquire(name, {.timeout = 1h});
     }
-    w.advance(2 * round_trip);
+    w.advance(3 * round_trip);
     REQUIRE(w.core->waiters().watching() == many);
     const std::uint64_t before = w.told().attempts;
     lose_watches(w);
@@ -659,7 +573,7 @@ TEST_CASE("very many waiters on a lost connection do not poll all at once", "[co
 TEST_CASE("each of very many waiters on a lost connection polls within its deadline",
           "[core][watch]")
 {
-    watch_world w{{.ping_interval = 0ms, .max_poll_interval = 1h}, 1};
+    watch_world w{with_and_without_queue({.ping_interval = 0ms, .max_poll_interval = 1h}), 1};
     const unsigned many = 4000;
     const unsigned hurried = 20;
     for (unsigned i = 0; i < many; ++i) {
@@ -667,7 +581,7 @@ TEST_CASE("each of very many waiters on a lost connection polls within its deadl
         w.take_all(1h, name);
         (void)w.acquire(name, {.timeout = i < hurried ? 1000ms : 3'600'000ms});
     }
-    w.advance(2 * round_trip);
+    w.advance(3 * round_trip);
     REQUIRE(w.core->waiters().watching() == many);
     w.peers[0]->master.forget(w.peers[0]->speaks);
     for (unsigned i = 0; i < hurried; ++i) {
@@ -682,7 +596,7 @@ TEST_CASE("each of very many waiters on a lost connection polls within its deadl
 
 TEST_CASE("a server that loses all keys wakes all its waiters", "[core][watch]")
 {
-    watch_world w;
+    watch_world w{with_and_without_queue()};
     w.take_all();
     call& c = w.waiting();
     w.peers[w.order[1]]->master.flush_keys();
@@ -693,12 +607,11 @@ TEST_CASE("a server that loses all keys wakes all its waiters", "[core][watch]")
     w.settle();
     w.advance(4 * round_trip);
     CHECK(c.held != nullptr);
-    CHECK(w.told().notified_attempts_granted == 1);
 }
 
 TEST_CASE("a client takes any push as a hint only", "[core][watch]")
 {
-    watch_world w{{.key_prefix = "locks:"}};
+    watch_world w{without_queue({.key_prefix = "locks:"})};
     for (auto& p : w.peers) {
         p->master.put("locks:r", {.value = stranger, .end = w.now + 1h});
     }
@@ -713,17 +626,19 @@ TEST_CASE("a client takes any push as a hint only", "[core][watch]")
     CAPTURE(push);
     w.first().coming.push_back({w.now, push});
     w.settle();
-    w.advance(4 * round_trip);
-    CHECK(w.told().notified_attempts_refused == (is_of_all ? 1u : 0u));
+    w.advance(8 * round_trip);
+    const std::uint64_t of_all = is_of_all ? 1 : 0;
+    CHECK(w.told().polls == 0);
+    CHECK(w.told().notified_attempts_refused == of_all);
     CHECK(w.told().protocol_errors == 0);
     // About a key that still exists, three times.
     for (int i = 0; i < 3; ++i) {
         w.first().coming.push_back({w.now, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$7\r\nlocks:r\r\n"});
     }
     w.settle();
-    w.advance(6 * round_trip);
+    w.advance(8 * round_trip);
     CHECK_FALSE(c.done());
-    CHECK(w.told().notified_attempts_refused == (is_of_all ? 2u : 1u));
+    CHECK(w.told().notified_attempts_refused == of_all + 1);
     for (unsigned i = 0; i < 3; ++i) {
         CHECK(w.peers[i]->master.value(w.now, "locks:r") == stranger);
     }
@@ -731,7 +646,7 @@ TEST_CASE("a client takes any push as a hint only", "[core][watch]")
 
 TEST_CASE("a waiter that ends leaves nothing", "[core][watch]")
 {
-    config config;
+    config config = with_and_without_queue();
     config.ping_interval = GENERATE(0ms, 20s);
     config.stall_timeout = 20s;
     const bool is_busy = GENERATE(false, true);
@@ -761,360 +676,88 @@ TEST_CASE("a waiter that ends leaves nothing", "[core][watch]")
           }) == 2);
 }
 
-TEST_CASE("clients with their nodes in any order agree on the first node of a resource",
+TEST_CASE("an acquire that is cancelled during an attempt after a notification leaves nothing",
           "[core][watch]")
 {
-    std::vector<std::string> names = node_urls(5);
-    std::vector<std::string> first;
-    for (int turn = 0; turn < 5; ++turn) {
-        watch_world w{{.nodes = names}, 5};
-        w.take_all();
-        (void)w.waiting();
-        for (unsigned i = 0; i < 5; ++i) {
-            if (w.count(i, "CLIENT") > 0) {
-                first.push_back(names[i]);
-            }
-        }
-        std::rotate(names.begin(), names.begin() + 1, names.end());
-    }
-    REQUIRE(first.size() == 5);
-    CHECK(std::count(first.begin(), first.end(), first.front()) == 5);
-}
-
-TEST_CASE("resources are spread over the nodes that are asked first", "[core][watch]")
-{
-    std::vector<unsigned> each(5);
-    const std::vector<std::string> names = node_urls(5);
-    for (int i = 0; i < 1000; ++i) {
-        const std::uint64_t resource = core::name_hash("resource:" + std::to_string(i));
-        const auto rank_of = [&](const std::string& n) {
-            return core::rank(resource, core::name_hash(n));
-        };
-        const auto first =
-            std::max_element(names.begin(), names.end(),
-                             [&](const auto& a, const auto& b) { return rank_of(a) < rank_of(b); });
-        ++each[static_cast<std::size_t>(first - names.begin())];
-    }
-    for (const unsigned n : each) {
-        CHECK(n > 150);
-    }
-}
-
-TEST_CASE("clients that are woken together do not split the votes", "[core][watch]")
-{
-    // The simulation tests the votes of one client against another that asks all nodes.
-    // This test checks which nodes a woken waiter leaves alone.
-    watch_world w;
+    watch_world w{with_and_without_queue()};
     w.take_all();
     call& c = w.waiting();
     w.give_back_all();
-    w.take(w.order[0]);  // another client was first
-    w.advance(4 * round_trip);
-    CHECK_FALSE(c.done());
-    CHECK(w.peers[w.order[1]]->master.value(w.now, "r").empty());
-    CHECK(w.count(w.order[1], "SET") == 1);
-    CHECK(w.count(w.order[1], "EVALSHA") == 1);
-    CHECK(w.count(w.order[0], "EVALSHA") == 1);
-}
-
-TEST_CASE("a refused first node counts no fencing token", "[core][watch][fencing]")
-{
-    watch_world w;
-    call& before = w.acquire("r", {.fencing = true});
-    w.advance(round_trip);
-    REQUIRE(before.held != nullptr);
-    const std::uint64_t token = before.held->fencing_token;
-    w.drop(*before.held);
-    w.advance(round_trip);
-    w.take_all();
-    call& c = w.waiting({.timeout = 60s, .fencing = true});
-    for (int i = 0; i < 5; ++i) {
-        w.give_back_all();
-        w.take_all();
-        w.advance(4 * round_trip);
-    }
-    CHECK(w.told().notified_attempts_refused == 5);
-    w.give_back_all();
-    w.advance(4 * round_trip);
-    REQUIRE(c.held != nullptr);
-    CHECK(c.held->granted == 0b111);
-    // The first refused attempt had counted, and so did this one.
-    CHECK(c.held->fencing_token == token + 2);
-    CHECK(w.told().counter_alignments == 0);
-}
-
-TEST_CASE("a waiter's first node must prove its vote like any other", "[core][watch][guard]")
-{
-    config config;
-    config.restart_guard = guard_config{.max_ttl = 1h, .admit_new_nodes = true};
-    watch_world w{config};
-    w.take_all();
-    call& c = w.waiting({.timeout = 60s, .fencing = true});
-    w.give_back_all();
-    SECTION("it is admitted")
-    {
-        w.advance(4 * round_trip);
-        REQUIRE(c.held != nullptr);
-        CHECK(c.held->counted == 0b111);
-    }
-    SECTION("it has lost its keys meanwhile")
-    {
-        w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
-        w.advance(way);
-        w.first().master.flush_keys();
-        w.advance(4 * round_trip);
-        REQUIRE(c.held != nullptr);
-        CHECK(c.held->counted == (0b111u & ~core::bit(w.order[0])));
-        CHECK(w.told().nodes_quarantined == 1);
-    }
-}
-
-TEST_CASE("a report says which nodes were not asked", "[core][watch]")
-{
-    watch_world w;
-    w.take_all();
-    w.with_report = true;
-    call& c = w.waiting({.timeout = 200ms});
-    w.advance(c.begun + 190ms - w.now);
-    w.give_back_all();
-    w.take_all();
-    w.advance(100ms);
-    CHECK(c.error == errc::timed_out);
-    REQUIRE(c.report.nodes.size() == 3);
-    CHECK(c.report.attempts == 2);
-    CHECK(c.report.nodes[w.order[0]].outcome == node_outcome::refused);
-    CHECK(c.report.nodes[w.order[0]].holder_ttl.has_value());
-    CHECK(c.report.nodes[w.order[1]].outcome == node_outcome::not_asked);
-    CHECK(c.report.nodes[w.order[2]].outcome == node_outcome::not_asked);
-}
-
-TEST_CASE("an acquire that is cancelled while it asks its first node leaves nothing",
-          "[core][watch]")
-{
-    watch_world w;
-    w.take_all();
-    call& c = w.waiting();
-    w.give_back_all();
-    w.advance_until([&] { return w.count(w.order[0], "SET") == 2; });
+    w.advance_until([&] { return w.sets() == counts{2, 2, 2}; });
     w.cancel(c);
     CHECK(c.done());
     w.advance(4 * round_trip);
     CHECK(w.keys() == 0);
-    CHECK(w.sets() == counts{2, 1, 1});
+    CHECK(w.sets() == counts{2, 2, 2});
     CHECK(w.core->waiters().watching() == 0);
 }
 
-TEST_CASE("an acquire after a woken one that was cancelled asks all nodes", "[core][watch]")
+TEST_CASE("an acquire after a notified one that was cancelled asks without a wait", "[core][watch]")
 {
-    watch_world w;
+    watch_world w{without_queue()};
     w.take_all();
     call& c = w.waiting();
     w.give_back_all();
     w.advance(way);  // notified, and in its pause
     w.cancel(c);
     CHECK(c.done());
-    w.advance(1s);  // the client forgets the earlier refusal
     call& next = w.acquire("r");
     w.advance(round_trip);
     REQUIRE(next.held != nullptr);
     CHECK(w.told().notified_attempts_granted == 0);
 }
 
-TEST_CASE("a new acquire of a contended lock asks one node first", "[core][watch]")
+TEST_CASE("a waiter without a queue asks at a random time after a notification", "[core][watch]")
 {
-    watch_world w;
+    watch_world w{without_queue()};
     w.take_all();
-    call& before = w.acquire("r", {.timeout = 0ms});
-    w.advance(round_trip);
-    CHECK(before.error == errc::contended);
-    const counts asked = w.sets();
-    const auto is_granted_at_once = [&](const acquire_options& o) {
-        call& c = w.acquire("r", o);
-        w.advance(round_trip);
-        const bool is_granted = c.held != nullptr;
-        if (is_granted) {
-            w.drop(*c.held);
-            w.advance(round_trip);
-        }
-        return is_granted;
-    };
-
-    SECTION("and waits for a notification like any other")
-    {
-        call& c = w.acquire("r", {.timeout = 60s});
-        w.advance(2 * round_trip);
-        CHECK(w.sets() == counts{asked[0] + 1, asked[1], asked[2]});
-        CHECK(w.core->waiters().watching() == 1);
-        CHECK(w.told().notified_attempts_refused == 0);
-        w.give_back_all();
-        w.advance(4 * round_trip);
-        CHECK(c.held != nullptr);
-        CHECK(w.told().notified_attempts_granted == 1);
-    }
-    SECTION("and a key on that node alone does not keep it from the lock")
-    {
-        for (const unsigned i : {w.order[1], w.order[2]}) {
-            w.give_back(i);
-        }
-        call& c = w.acquire("r", {.timeout = 60s});
-        w.advance(3s);
-        CHECK(c.held != nullptr);
-        CHECK(w.told().polls == 1);
-    }
-    SECTION("but not again and again")
-    {
-        for (const unsigned i : {w.order[1], w.order[2]}) {
-            w.give_back(i);
-        }
-        call& once = w.acquire("r", {.timeout = 60s});
-        w.advance(3s);
-        REQUIRE(once.held != nullptr);
-        w.drop(*once.held);
-        w.advance(round_trip);
-        for (int i = 0; i < 5; ++i) {
-            REQUIRE(is_granted_at_once({.timeout = 60s}));
-        }
-    }
-    SECTION("but not for long")
-    {
-        w.give_back_all();
-        w.advance(1s);
-        CHECK(is_granted_at_once({}));
-    }
-    SECTION("but not with little time left")
-    {
-        w.give_back_all();
-        CHECK(is_granted_at_once({.timeout = 2ms}));
-    }
-    SECTION("but not with a single attempt")
-    {
-        w.give_back_all();
-        CHECK(is_granted_at_once({.timeout = 0ms}));
-    }
-}
-
-TEST_CASE("a client remembers that a lock is contended for as long as it holds it", "[core][watch]")
-{
-    watch_world w;
-    w.take_all();
-    call& c = w.waiting();
-    w.give_back_all();
-    w.advance(4 * round_trip);
-    REQUIRE(c.held != nullptr);
-    w.advance(5s);
-    w.drop(*c.held);
-    w.advance(round_trip);
-    const counts asked = w.sets();
-    w.acquire("r", {.timeout = 60s});
-    w.advance(way);
-    CHECK(w.sets() == counts{asked[0] + 1, asked[1], asked[2]});
-}
-
-TEST_CASE("a client's own lock does not count as contention", "[core][watch]")
-{
-    watch_world w;
-    call& c = w.acquire("r");
-    w.advance(round_trip);
-    REQUIRE(c.held != nullptr);
-    call& tries = w.acquire("r", {.timeout = 0ms});
-    w.advance(round_trip);
-    CHECK(tries.error == errc::contended);
-    w.drop(*c.held);
-    call& next = w.acquire("r", {.timeout = 60s});
-    w.advance(round_trip);
-    CHECK(next.held != nullptr);
-}
-
-TEST_CASE("an acquire without notifications asks all nodes", "[core][watch]")
-{
-    watch_world w{{.release_notifications = false}};
-    w.take_all();
-    w.acquire("r", {.timeout = 0ms});
-    w.advance(round_trip);
-    w.give_back_all();
-    call& c = w.acquire("r");
-    w.advance(round_trip);
-    CHECK(c.held != nullptr);
-}
-
-TEST_CASE("a waiter with many competitors asks at a later and random time", "[core][watch]")
-{
-    watch_world w;
-    w.take_all();
-    const auto delay = [&] {
-        const std::size_t asked = w.count(w.order[0], "SET");
+    (void)w.waiting();
+    std::vector<nanos> delays;
+    for (int i = 0; i < 100; ++i) {
+        const counts asked = w.sets();
         w.give_back_all();
         w.take_all();
         const instant told = w.now + way;
-        w.advance_until([&] { return w.count(w.order[0], "SET") > asked; });
-        const nanos passed = w.now - told;
+        w.advance_until([&] { return w.sets() != asked; });
+        delays.push_back(w.now - told);
         w.advance(2 * round_trip);
-        REQUIRE(w.core->waiters().watching() == 1);
-        return passed;
-    };
-    call& c = w.waiting();
-    std::vector<nanos> few;
-    std::vector<nanos> many;
-    for (int i = 0; i < 120; ++i) {
-        (i < 4 ? few : many).push_back(delay());
     }
-    CHECK(std::ranges::max(few) <= 2 * round_trip);
-    CHECK(std::ranges::max(many) > 6 * round_trip);
-    CHECK(std::ranges::max(many) <= 9 * round_trip + way);
-    // The pause after the notification is random.
-    CHECK(std::ranges::min(many) < round_trip);
-    w.give_back_all();
-    w.advance(20 * round_trip);
-    REQUIRE(c.held != nullptr);
-    w.drop(*c.held);
-    w.advance(round_trip);
-
-    // The next waiter knows how many attempts that took.
-    w.take_all();
-    w.waiting();
-    CHECK(delay() > 3 * round_trip);
+    CHECK(std::ranges::max(delays) <= 4 * round_trip);
+    CHECK(std::ranges::max(delays) > 3 * round_trip);
+    CHECK(std::ranges::min(delays) < round_trip);
 }
 
 TEST_CASE("a release by the same client wakes a waiter too", "[core][watch]")
 {
-    watch_world w{{.max_poll_interval = 1h}};
-    w.take_all();
+    watch_world w{with_and_without_queue({.max_poll_interval = 1h})};
+    call& first = w.acquire(std::vector<std::string>{"r", "s"});  // loads the scripts
+    w.advance(2 * round_trip);
+    REQUIRE(first.held != nullptr);
+    w.drop(*first.held);
+    w.advance(4 * round_trip);
+    call& before = w.acquire(std::vector<std::string>{"r", "s"});
+    w.advance(2 * round_trip);
+    REQUIRE(before.held != nullptr);
     call& c = w.waiting();
-    // An acquire outside the queue gets the first node's key while it asks the others.
-    w.peers[w.order[1]]->way_back = w.peers[w.order[2]]->way_back = 40ms;
-    w.give_back(w.order[0]);
-    call& passing = w.acquire("r", {.timeout = 0ms});
-    w.advance(20ms);
-    CHECK(w.told().notified_attempts_refused == 1);
-    CHECK_FALSE(passing.done());
-    CHECK(w.core->waiters().watching() == 1);
-    w.give_back_all();
-    w.advance(30ms);
-    CHECK(passing.error == errc::contended);
-    w.advance(60ms);
+    w.drop(*before.held);
+    w.advance(12 * round_trip);
     CHECK(c.held != nullptr);
+    CHECK(w.told().notified_attempts_granted == 1);
 }
 
-TEST_CASE("a waiter does not ask a node without notifications first if another node has them",
+TEST_CASE("a waiter without a queue relies on another node if the first one sends no notifications",
           "[core][watch]")
 {
-    watch_world w;
+    watch_world w{without_queue()};
     w.first().master.refusals["CLIENT TRACKING"] = "NOPERM no permissions to run it";
     w.take_all();
     call& c = w.acquire("r", {.timeout = 60s});
-    w.advance(100ms);
-    REQUIRE(w.core->waiters().watching() == 1);
-    for (int i = 0; i < 3; ++i) {
-        const std::size_t polls = w.told().polls;
-        const std::size_t sets = w.count(w.order[0], "SET");
-        w.give_back_all();
-        w.take_all();
-        w.advance(4 * round_trip);
-        CHECK(w.told().polls == polls);
-        CHECK(w.count(w.order[0], "SET") == sets);
-        CHECK(w.core->waiters().watching() == 1);
-    }
+    w.advance(500ms);
+    REQUIRE(c.op->wait.is_watched);
+    CHECK(w.last(w.order[1], 1) == std::vector<std::string>{"PTTL r"});
+    const std::size_t polls = w.told().polls;
     w.give_back_all();
-    w.advance(4 * round_trip);
+    w.advance(6 * round_trip);
     CHECK(c.held != nullptr);
+    CHECK(w.told().polls == polls);
 }

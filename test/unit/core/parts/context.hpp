@@ -85,18 +85,28 @@ struct node_reports final : core::round_events {
         CHECK(node == index);
         votes.push_back(outcome);
     }
-    void on_keys_set(core::round& /*r*/) noexcept override {}
     void on_counter(core::round& /*r*/, unsigned /*node*/,
                     const core::counter_answer& /*answer*/) override
     {}
-    void on_watched(const core::lease& /*l*/, unsigned /*node*/, unsigned /*held*/,
-                    core::reported_ttl /*told*/) noexcept override
+    void on_extended(const core::lease& /*l*/) noexcept override {}
+    void on_watched(const core::lease& /*l*/, unsigned /*node*/,
+                    std::int64_t /*ttl_ms*/) noexcept override
     {}
     void on_notification(unsigned node, core::notification what,
-                         std::string_view resource) noexcept override
+                         std::string_view key) noexcept override
     {
         CHECK(node == index);
-        notifications.emplace_back(what, resource);
+        notifications.emplace_back(what, key);
+    }
+    void on_place(const core::lease& /*l*/, unsigned node, core::place_answer what,
+                  const core::queue_place& found) noexcept override
+    {
+        CHECK(node == index);
+        places.emplace_back(what, found);
+    }
+    void on_left(const core::lease& /*l*/, unsigned held, bool others_wait) noexcept override
+    {
+        left.emplace_back(held, others_wait);
     }
     void on_connection(unsigned node, core::connection_event what) override
     {
@@ -108,6 +118,9 @@ struct node_reports final : core::round_events {
     std::vector<node_outcome> votes;
     std::vector<std::pair<core::notification, std::string>> notifications;
     std::vector<core::connection_event> connections;
+    std::vector<std::pair<core::place_answer, core::queue_place>> places;
+    /// The number of a resource, and whether others wait for it.
+    std::vector<std::pair<unsigned, bool>> left;
 };
 
 /// Makes `l` a lease of the resource "r" that a caller refers to.

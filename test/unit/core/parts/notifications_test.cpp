@@ -62,10 +62,10 @@ TEST_CASE_METHOD(notifying_node, "the first watch of a connection starts its not
     CHECK(notifications.can_track());
     CHECK_FALSE(notifications.is_tracking());
     for (int i = 0; i < 2; ++i) {
-        notifications.watch(l, "r");
+        notifications.watch(l, "r", {});
         CHECK(notifications.is_tracking());
         CHECK(sent() == row{command::start_tracking, command::caching, command::watch});
-        notifications.watch(l, "r");
+        notifications.watch(l, "r", {});
         CHECK(sent() == row{command::caching, command::watch});
         notifications.on_ready();
     }
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(notifying_node, "the first watch of a connection starts its not
 TEST_CASE_METHOD(notifying_node, "notifications end after two seconds without a waiter",
                  "[core][notifications]")
 {
-    notifications.watch(l, "r");
+    notifications.watch(l, "r", {});
     static_cast<void>(sent());
     context.shared.watchers[0] = 1;
     context.shared.now += 2s;
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(notifying_node,
                  "a refusal ends the notifications of a connection, and is logged once",
                  "[core][notifications]")
 {
-    notifications.watch(l, "r");
+    notifications.watch(l, "r", {});
     SECTION("of the start, for good")
     {
         CHECK(notifications.on_refused(command::start_tracking, true));

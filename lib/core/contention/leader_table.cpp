@@ -1,4 +1,4 @@
-#include "core/contention/leading.hpp"
+#include "core/contention/leader_table.hpp"
 
 #include <bit>
 #include <cassert>
@@ -14,14 +14,14 @@ std::uint64_t hash_of(std::string_view resource) noexcept
 
 /// Linear hashing: with any number of chains, of which those from half the next power of two on
 /// were split off from the first ones.
-std::size_t leading::place_of(std::uint64_t hash) const noexcept
+std::size_t leader_table::place_of(std::uint64_t hash) const noexcept
 {
     const std::size_t mask = std::bit_ceil(chains_.size()) - 1;
     const auto place = static_cast<std::size_t>(hash) & mask;
     return place < chains_.size() ? place : place & (mask >> 1);
 }
 
-lease* leading::find(std::string_view resource) const noexcept
+lease* leader_table::find(std::string_view resource) const noexcept
 {
     const std::uint64_t hash = hash_of(resource);
     lease* l = chains_[place_of(hash)];
@@ -31,7 +31,7 @@ lease* leading::find(std::string_view resource) const noexcept
     return l;
 }
 
-lease& leading::find_or_add(lease& l) noexcept
+lease& leader_table::find_or_add(lease& l) noexcept
 {
     assert(!l.leads);
     lease*& first = chains_[place_of(l.resource_hash)];
@@ -49,7 +49,7 @@ lease& leading::find_or_add(lease& l) noexcept
 }
 
 /// What points to it.
-lease*& leading::link_to(lease& l) noexcept
+lease*& leader_table::link_to(lease& l) noexcept
 {
     lease** link = &chains_[place_of(l.resource_hash)];
     while (*link != &l) {
@@ -58,7 +58,7 @@ lease*& leading::link_to(lease& l) noexcept
     return *link;
 }
 
-void leading::remove(lease& l) noexcept
+void leader_table::remove(lease& l) noexcept
 {
     assert(l.leads);
     link_to(l) = l.next_leading;
@@ -67,7 +67,7 @@ void leading::remove(lease& l) noexcept
     --size_;
 }
 
-void leading::replace(lease& l, lease& next) noexcept
+void leader_table::replace(lease& l, lease& next) noexcept
 {
     assert(l.leads && !next.leads && l.resource == next.resource);
     link_to(l) = &next;
@@ -77,7 +77,7 @@ void leading::replace(lease& l, lease& next) noexcept
     l.leads = false;
 }
 
-void leading::grow() noexcept
+void leader_table::grow() noexcept
 {
     // One more than a lease is due, where memory was short before.
     for (std::size_t i = 0; i <= chains_a_lease && chains_.size() < size_ * chains_a_lease; ++i) {
@@ -89,7 +89,7 @@ void leading::grow() noexcept
     }
 }
 
-void leading::split_one()
+void leader_table::split_one()
 {
     const std::size_t added = chains_.size();
     chains_.push_back(nullptr);

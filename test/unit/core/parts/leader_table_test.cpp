@@ -1,4 +1,4 @@
-#include "core/contention/leading.hpp"
+#include "core/contention/leader_table.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -23,7 +23,7 @@ core::lease& made(std::deque<core::lease>& all, std::size_t i)
 TEST_CASE("each resource has at most one leader for any number of resources", "[core][line]")
 {
     constexpr std::size_t many = 5000;
-    core::leading table;
+    core::leader_table table;
     std::deque<core::lease> all;
     std::deque<core::lease> others;
     for (std::size_t i = 0; i < many; ++i) {

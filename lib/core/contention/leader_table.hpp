@@ -9,15 +9,15 @@
 
 namespace redlock::core {
 
-/// The leases that lead, one a resource: see `line`. A hash table whose chains go through the
+/// The leases that lead, one a resource: see `wait_queue`. A hash table whose chains go through the
 /// leases, so that none costs an allocation, and that grows by a few chains at a time, so that no
 /// lease waits until all others are put elsewhere.
-class leading {
+class leader_table {
 public:
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] lease* find(std::string_view resource) const noexcept;
 
-    /// Who leads the resource of `l`: `l` itself from now on, if nobody did.
+    /// The lease that leads the resource of `l`: `l` itself from now on, if none did.
     lease& find_or_add(lease& l) noexcept;
     void remove(lease& l) noexcept;
     /// `next`, of the same resource, leads in place of `l`.
@@ -29,8 +29,8 @@ private:
     void grow() noexcept;
     void split_one();
 
-    /// Most chains are empty then: who asks for a resource that nobody leads mostly has no other
-    /// lease to look at, which would come from far away where very many are held.
+    /// Most chains are empty then. So a search for a resource without a leader mostly reads no
+    /// lease. That would be a cache miss if very many are held.
     static constexpr std::size_t chains_a_lease = 4;
 
     std::vector<lease*> chains_ = std::vector<lease*>(16);

@@ -1,0 +1,391 @@
+#include "core/contention/fair_queue.hpp"
+#include "core/node/ranking.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+// The places of waiters.
+namespace redlock::core {
+
+using base::instant;
+using base::nanos;
+
+/// The resource that the operation was refused.
+std::string_view fair_queue::in_the_way(const operation& op) noexcept
+{
+    const lease& l = *op.subject;
+    return l.group ? (*l.group)[op.wait.held - 1] : l.resource;
+}
+
+/// For `recent_uses`. One resource is another subject than several that begin with it.
+std::uint64_t fair_queue::key_of_use(const lease& l) noexcept
+{
+    return l.group ? ~l.resource_hash : l.resource_hash;
+}
+
+/// The node that all clients prefer for the resource, of those for which `may` is true.
+std::optional<unsigned> fair_queue::preferred(std::string_view resource,
+                                              bool (*may)(const node&)) const
+{
+    const std::uint64_t hash = name_hash(resource);
+    std::optional<unsigned> best;
+    for (unsigned i = 0; i < nodes_.size(); ++i) {
+        const node& n = *nodes_[i];
+        if (n.takes_requests() && !n.is_quarantined() && may(n) &&
+            (!best || rank(hash, n.name()) > rank(hash, nodes_[*best]->name()))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+std::optional<unsigned> fair_queue::queue_node(std::string_view resource) const
+{
+    return preferred(resource, [](const node& n) { return n.tickets().can_serve(); });
+}
+
+turn fair_queue::next_turn(operation& op)
+{
+    wait_state& w = op.wait;
+    if (w.is_woken) {
+        return {};
+    }
+    switch (w.at) {
+        case stage::none: {
+            // Others wait, so this newcomer does not ask for the lock before them.
+            const auto* const use = uses_.find(key_of_use(*op.subject), shared_.now);
+            const lease& l = *op.subject;
+            const bool do_others_wait = use != nullptr && use->do_others_wait &&
+                                        (use->held > 0) == static_cast<bool>(l.group) &&
+                                        use->held <= l.resources().size();
+            if (op.attempts_made > 0 || !op.may_wait || !do_others_wait) {
+                return {};
+            }
+            w.backoff = round_trip_ + shared_.random_below(settings_.backoff_min);
+            turn_to(op, use->held);
+            break;
+        }
+        case stage::behind:
+            if (shared_.now >= w.poll_at) {
+                shared_.stats.polls += std::exchange(w.is_notified, false) ? 0U : 1U;
+                w.is_poll = w.is_watched;
+                break;
+            }
+            [[fallthrough]];
+        case stage::asked:
+        case stage::first:
+        case stage::unqueued:
+            if (shared_.now >= w.poll_at) {
+                return {};
+            }
+            return {turn::kind::pause, std::min(w.poll_at, op.deadline)};
+    }
+    if (!ask_place(op)) {
+        return {};
+    }
+    return {turn::kind::pause, std::min(w.poll_at, op.deadline)};
+}
+
+void fair_queue::on_attempt(operation& op) noexcept
+{
+    wait_state& w = op.wait;
+    // A waiter that took over a wait polls by its first attempt.
+    const bool is_poll = (op.attempts_made > 0 || w.is_watched) && !w.is_woken;
+    shared_.stats.polls += is_poll ? 1 : 0;
+    w.is_poll = is_poll && w.is_watched;
+    w.is_woken = false;
+    w.was_notified = std::exchange(w.is_notified, false);
+    w.is_watched = false;
+}
+
+void fair_queue::on_answers(operation& op, const round& r) noexcept
+{
+    const verdict v = r.tally.of_acquire();
+    const nanos took = shared_.now - r.t0;
+    // A longer time shows that the process was suspended.
+    if ((v == verdict::won || v == verdict::refused) && took <= settings_.node_timeout) {
+        round_trip_ = round_trip_ == nanos{} ? took : round_trip_ + (took - round_trip_) / 8;
+    }
+    wait_state& w = op.wait;
+    shared_.stats.notified_attempts_refused += w.was_notified && v != verdict::won ? 1 : 0;
+    if (w.is_poll && ((r.keyed | r.tally.granted_by()) & bit(w.node)) != 0 &&
+        w.refused_until > shared_.now + settings_.node_timeout) {
+        note_silence(op);
+    }
+    w.is_poll = false;
+}
+
+void fair_queue::on_granted(operation& op, instant end) noexcept
+{
+    lease& l = *op.subject;
+    shared_.stats.notified_attempts_granted += op.wait.was_notified ? 1 : 0;
+    recent_uses::use& use = uses_.note(key_of_use(l), shared_.now, end);
+    if (op.wait.has_ticket) {
+        use.asked = shared_.now;
+        leave(op);
+        return;
+    }
+    leave(op);
+    if (settings_.fair_queue && shared_.now - use.asked >= recent_uses::remembered) {
+        use.asked = shared_.now;
+        try {
+            ask_for_others(l);
+        } catch (const std::bad_alloc&) {
+            return;  // it asks after a later use
+        }
+    }
+}
+
+/// A client that uses the lock without a break does not hear of others otherwise.
+void fair_queue::ask_for_others(lease& l)
+{
+    for (std::size_t i = 0; i < l.resources().size(); ++i) {
+        const std::string& resource = l.resources()[i];
+        if (const auto index = queue_node(resource)) {
+            nodes_[*index]->tickets().leave(l, resource, {},
+                                            l.group ? static_cast<unsigned>(i) + 1 : 0);
+        }
+    }
+}
+
+instant fair_queue::begin_pause(operation& op, const round& r, verdict v, nanos backoff)
+{
+    wait_state& w = op.wait;
+    w.backoff = backoff;
+    const bool is_known = op.subject->group ? r.held > 0 : op.subject->leads;
+    if (v != verdict::won && r.tally.refused() > 0) {
+        w.refused_until = r.holder_ttl ? shared_.now + *r.holder_ttl : unknown_end;
+    }
+    if (w.is_woken) {
+        w.poll_at = shared_.now + std::min(backoff, least_wait);
+    } else if (v == verdict::refused && is_known) {
+        turn_to(op, r.held);
+        if (!ask_place(op)) {
+            watch_without_ticket(op);
+        }
+    } else {
+        leave(op);
+        w.poll_at = shared_.now + backoff;
+    }
+    return std::min(w.poll_at, op.deadline);
+}
+
+/// Among several resources, another one is in the way now. The acquire keeps the number of its
+/// ticket, or acquires of one resource would always come first.
+void fair_queue::turn_to(operation& op, unsigned held) noexcept
+{
+    wait_state& w = op.wait;
+    if (w.held == held) {
+        return;
+    }
+    leave(op);
+    w.held = held;
+    w.next = {};
+    w.idle_since.reset();
+}
+
+/// False: no node can be asked for a place.
+bool fair_queue::ask_place(operation& op)
+{
+    wait_state& w = op.wait;
+    const auto index = queue_node(in_the_way(op));
+    if (!index) {
+        leave(op);
+        return false;
+    }
+    if (w.has_ticket && w.node != *index) {
+        leave(op);
+    }
+    if (w.own == ticket{}) {
+        const auto made = ticket::make(shared_.random);
+        if (!made) {
+            return false;
+        }
+        w.own = *made;
+    }
+    enter(op, stage::asked, *index);
+    nodes_[*index]->tickets().ask_place(
+        *op.subject, {.resource = in_the_way(op),
+                      .own = w.own,
+                      .number = w.number,
+                      .ttl = std::chrono::ceil<std::chrono::milliseconds>(2 * longest_poll()),
+                      .is_idle = w.idle_since && shared_.now - *w.idle_since >= idle_time});
+    w.has_ticket = true;
+    poll_at(op, shared_.now + settings_.node_timeout);
+    return true;
+}
+
+/// Asks for the place outside of the acquire's own steps.
+void fair_queue::ask_again(operation& op) noexcept
+{
+    try {
+        if (ask_place(op)) {
+            return;
+        }
+    } catch (const std::bad_alloc&) {
+        // The next poll asks.
+    }
+    poll_at(op, shared_.now + std::max(op.wait.backoff, least_wait));
+}
+
+void fair_queue::on_place(const lease& l, unsigned index, place_answer what,
+                          const queue_place& found) noexcept
+{
+    operation* const op = waiter_of(l, index);
+    if (op == nullptr || op->wait.at != stage::asked) {
+        return;
+    }
+    wait_state& w = op->wait;
+    if (what == place_answer::again && !std::exchange(w.was_asked_again, true)) {
+        ask_again(*op);
+        return;
+    }
+    try {
+        if (what == place_answer::placed) {
+            w.was_asked_again = false;
+            find_place(*op, found);
+        } else {
+            give_ticket_back(*op);
+            watch_without_ticket(*op);
+        }
+    } catch (const std::bad_alloc&) {
+        poll_at(*op, shared_.now + std::max(w.backoff, least_wait));
+    }
+}
+
+void fair_queue::find_place(operation& op, const queue_place& found)
+{
+    wait_state& w = op.wait;
+    note_place(op, found);
+    if (found.before == 0) {
+        enter(op, stage::first, w.node);
+        if (found.lock_ttl == no_key) {
+            find_free(op);
+        } else {
+            watch(op);
+        }
+    } else if (found.next) {
+        enter(op, stage::behind, w.node);
+        watch(op);
+    } else if (found.removed > 0) {
+        ask_again(op);  // the node removes only so many at once
+    } else {
+        // The ticket before is of a stranger, and cannot be watched.
+        enter(op, stage::behind, w.node);
+        poll_at(op, shared_.now + std::max<nanos>(settings_.backoff_max, least_wait));
+    }
+}
+
+void fair_queue::note_place(operation& op, const queue_place& found) noexcept
+{
+    wait_state& w = op.wait;
+    const ticket next = found.next.value_or(ticket{});
+    const bool is_same = next == w.next;
+    const bool was_poll = std::exchange(w.is_poll, false);
+    if (was_poll && !is_same) {
+        note_silence(op);
+    }
+    // After a notification, the lock is often free for a moment.
+    const bool may_be_idle = was_poll || found.before == 1 || !found.next ||
+                             !nodes_[w.node]->notifications().can_track();
+    if (found.lock_ttl != no_key) {
+        w.idle_since.reset();
+        w.is_rushed = false;
+        w.refused_until = end_of_key(found.lock_ttl);
+    } else if (may_be_idle && (!w.idle_since || !is_same)) {
+        w.idle_since = shared_.now;
+    }
+    w.next = next;
+    w.before = found.before;
+    if (std::exchange(w.number, found.number) == 0) {
+        ++shared_.stats.tickets;
+        shared_.stats.ticket_positions += found.before;
+    }
+    shared_.stats.tickets_skipped += found.removed;
+}
+
+void fair_queue::leave(operation& op) noexcept
+{
+    if (op.wait.at == stage::none) {
+        return;
+    }
+    give_ticket_back(op);
+    end_wait(op);
+}
+
+void fair_queue::give_ticket_back(operation& op) noexcept
+{
+    wait_state& w = op.wait;
+    if (!std::exchange(w.has_ticket, false) || !nodes_[w.node]->tickets().can_serve()) {
+        return;
+    }
+    try {
+        nodes_[w.node]->tickets().leave(*op.subject, in_the_way(op), w.own.name(), w.held);
+    } catch (const std::bad_alloc&) {
+        return;  // the next waiter finds out
+    }
+    on_ticket_gone(in_the_way(op), w.own);
+}
+
+void fair_queue::pass_on(operation& op, operation& next) noexcept
+{
+    const stage at = op.wait.at;
+    if (at == stage::none) {
+        return;
+    }
+    // A single resource, so this needs no memory.
+    next.wait = std::exchange(op.wait, {});
+    // An answer on its way is for the lease of `op`, so the next one asks again.
+    next.wait.at = next.wait.has_ticket ? stage::behind : stage::unqueued;
+    if (!next.wait.is_watched) {
+        next.wait.poll_at = shared_.now;
+        next.wait.is_notified = next.wait.at == stage::behind;
+    } else if (at == stage::first) {
+        next.wait.at = at;
+    }
+}
+
+void fair_queue::on_left(const lease& l, unsigned held, bool others_wait) noexcept
+{
+    recent_uses::use* const use = uses_.find(key_of_use(l), shared_.now);
+    if (use != nullptr && (others_wait || use->held == held)) {
+        use->do_others_wait = others_wait;
+        use->held = held;
+    }
+}
+
+/// The acquire waits for something else, or at another node.
+void fair_queue::enter(operation& op, stage at, unsigned node)
+{
+    wait_state& w = op.wait;
+    if (w.at == stage::none) {
+        if (op.subject->group) {
+            groups_[hash_of(in_the_way(op))].push_back(op);
+        }
+    } else {
+        --shared_.watchers[w.node];
+    }
+    w.at = at;
+    w.node = static_cast<std::uint8_t>(node);
+    w.is_watched = false;
+    ++shared_.watchers[node];
+}
+
+/// The acquire waits for nothing any more.
+void fair_queue::end_wait(operation& op) noexcept
+{
+    wait_state& w = op.wait;
+    --shared_.watchers[w.node];
+    w.at = stage::none;
+    w.is_watched = w.is_poll = false;
+    if (op.subject->group) {
+        const auto its = groups_.find(hash_of(in_the_way(op)));
+        its->second.remove(op);
+        if (its->second.empty()) {
+            groups_.erase(its);
+        }
+    }
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,94 @@
+#include "core/contention/recent_uses.hpp"
+
+#include "support/allocation_count.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+using base::instant;
+using core::recent_uses;
+
+namespace {
+
+/// Spreads numbers as a hash does.
+std::uint64_t nth(std::uint64_t n)
+{
+    return (n + 1) * 0x9e37'79b9'7f4a'7c15U >> 7U;
+}
+
+}  // namespace
+
+TEST_CASE("a client remembers its uses of many resources until they end", "[core][recent_uses]")
+{
+    recent_uses table;
+    const instant now = instant{} + GENERATE(-1h, 0h, 1h);
+    const std::uint64_t many = 1000;
+    for (std::uint64_t i = 0; i < many; ++i) {
+        CHECK(table.find(nth(i), now) == nullptr);
+        recent_uses::use& made = table.note(nth(i), now, now + 1s);
+        REQUIRE(made.asked == now);
+        REQUIRE_FALSE(made.do_others_wait);
+        made.held = static_cast<unsigned>(i);
+    }
+    for (std::uint64_t i = 0; i < many; ++i) {
+        const recent_uses::use* const found = table.find(nth(i), now + 1s);
+        REQUIRE(found != nullptr);
+        REQUIRE(found->held == i);
+    }
+    CHECK(table.find(nth(0), now + 1s + 1ns) == nullptr);
+}
+
+TEST_CASE("a use that goes on keeps what is known of the others that wait", "[core][recent_uses]")
+{
+    recent_uses table;
+    const instant now{};
+    recent_uses::use& first = table.note(1, now, now + 1s);
+    first.do_others_wait = true;
+    recent_uses::use& next = table.note(1, now + 1s, now + 500ms);
+    CHECK(&next == &first);
+    CHECK(next.do_others_wait);
+    CHECK(next.asked == now);
+    CHECK(next.until == now + 500ms);
+    // The use has ended, and another one begins.
+    recent_uses::use& later = table.note(1, now + 1s, now + 2s);
+    CHECK_FALSE(later.do_others_wait);
+    CHECK(later.asked == now + 1s);
+}
+
+TEST_CASE("a use replaces one that ends earlier if there is no room for more",
+          "[core][recent_uses]")
+{
+    recent_uses table;
+    const instant now{};
+    // More uses than the table can hold.
+    const std::uint64_t many = 40'000;
+    table.note(nth(many), now, now + 1h).do_others_wait = true;
+    std::uint64_t known = 0;
+    for (std::uint64_t i = 0; i < many; ++i) {
+        table.note(nth(i), now, now + 1s);
+    }
+    for (std::uint64_t i = 0; i < many; ++i) {
+        known += table.find(nth(i), now) != nullptr ? 1U : 0U;
+    }
+    CHECK(known > 8000);
+    CHECK(known < 8192);
+    const recent_uses::use* const found = table.find(nth(many), now + 30min);
+    REQUIRE(found != nullptr);
+    CHECK(found->do_others_wait);
+}
+
+TEST_CASE("a use is remembered without memory for more of them", "[core][recent_uses]")
+{
+    recent_uses table;
+    const instant now{};
+    const test::scarce_memory scarce{1};
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        table.note(nth(i), now, now + 1s);
+        REQUIRE(table.find(nth(i), now) != nullptr);
+    }
+}
