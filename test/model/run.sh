@@ -8,7 +8,7 @@ models=$(cd "$(dirname "$0")" && pwd)
 usage() {
     cat <<'END_OF_USAGE'
 usage: test/model/run.sh [VARIANT...]        searches the variants named, or all
-       test/model/run.sh --trace VARIANT     tells the shortest way in which a variant fails, step by step
+       test/model/run.sh --trace VARIANT     prints how a variant fails, step by step: the shortest way, or a short one
        test/model/run.sh --list              the variants, and what is to be found of each
        test/model/run.sh --sum FOLDER        what all variants took that were searched with SPENT=FOLDER, and whether
                                              that is six minutes on two processors at most
@@ -71,8 +71,36 @@ seeds_life_too_short            seeds      fails  -DGAP=20 -DBACK=12 -DLIFE=53
 seeds_life_not_prolonged        seeds      fails  -DGAP=3 -DBACK=2 -DLIFE=20 -DNO_REFRESH
 seeds_life_counted              seeds      holds  -DGAP=20 -DBACK=12 -DLIFE=54 -DPROLONGED
 seeds_life_counted_too_short    seeds      fails  -DGAP=20 -DBACK=12 -DLIFE=53 -DPROLONGED
+queue                           queue      holds
+queue_notified                  queue      holds  -DRELIABLE
+queue_second                    queue      holds  -DRELIABLE -DSECOND
+queue_long_ttl                  queue      holds  -DLONG_TTL
+queue_endless                   queue      holds  -DENDLESS -DSLEEPS -DLONG_TTL
+queue_endless_no_polls          queue      fails  -DENDLESS -DSLEEPS -DLONG_TTL -DNO_POLLS
+queue_losses                    queue      fails  -DLOSSES
+queue_losses_no_report          queue      holds  -DLOSSES -DNO_REPORT
+queue_newcomers                 queue      fails  -DNEWCOMERS
+queue_no_try                    queue      fails  -DNO_TRY
+queue_no_polls                  queue      fails  -DNO_POLLS
+queue_no_removal                queue      fails  -DNO_REMOVAL
+queue_no_report                 queue      fails  -DLONG_TTL -DNO_REPORT
+queue_no_shortening             queue      fails  -DLONG_TTL -DNO_SHORTENING
+queue_no_check                  queue      fails  -DRELIABLE -DNO_CHECK
+queue_no_repeat                 queue      fails  -DRELIABLE -DNO_REPEAT
+queue_key_left                  queue      fails  -DRELIABLE -DKEY_LEFT
+queue_same_name                 queue      fails  -DRELIABLE -DSAME_NAME
+queue_no_leave                  queue      fails  -DNO_LEAVE
+queue_moves                     queue      fails  -DMOVES
+queue_all_notified              queue      fails  -DALL_NOTIFIED
+queue_no_question               queue      fails  -DNO_QUESTION
+queue_no_yield                  queue      fails  -DNO_YIELD
+queue_no_takeover               queue      fails  -DSECOND -DNO_TAKEOVER
 END_OF_TABLE
 }
+
+# Whether a model demands that something happens at some time. Then a search looks for a cycle of steps that goes on
+# without it, and in which no process is ever left out that can go on.
+demands_progress() { grep -q '^never' "$models/$1.pml"; }
 
 # Makes the verifier of a model: build <model> <options of the compiler, in one word> [option of spin...]
 build() {
@@ -82,9 +110,18 @@ build() {
         cat spin.log >&2
         return 1
     }
+    demands_progress "$model" || options+=' -DSAFETY'
     # The code that spin writes causes warnings.
     # shellcheck disable=SC2086 # several words
-    cc -w -DSAFETY -DMEMLIM=2000 $options -o pan pan.c
+    cc -w -DMEMLIM=2000 $options -o pan pan.c
+}
+
+# Runs the verifier: verify <model> [option of it...]
+verify() {
+    local model=$1
+    shift
+    ! demands_progress "$model" || set -- -a -f "$@"
+    ./pan -E "$@" >pan.log 2>&1 || true
 }
 
 # "holds" or "fails" for a search that reached its end or a fault, otherwise "unfinished". A counter beyond the model's
@@ -92,7 +129,7 @@ build() {
 verdict() {
     if grep -q 'assertion violated (counter\[' pan.log; then
         echo unfinished
-    elif grep -q 'assertion violated' pan.log; then
+    elif grep -qE 'assertion violated|acceptance cycle \(' pan.log; then
         echo fails
     elif grep -q 'errors: 0$' pan.log && ! grep -qiE 'too small|not completed|out of memory|memlim' pan.log; then
         echo holds
@@ -137,7 +174,7 @@ search() {
     # Optimising such a search takes longer than finding its fault.
     [[ $expected == holds ]] || optimiser=-O0
     build "$model" "$optimiser" "$@" || return 1
-    ./pan -E -m3000000 -w22 >pan.log 2>&1 || true
+    verify "$model" -m3000000 -w22
     found=$(verdict)
     states=$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' pan.log)
     note_spent
@@ -150,17 +187,38 @@ search() {
     }
 }
 
-# Breadth first finds the shortest way.
+# Some trails of a cycle lack the cycle itself, which begins at -1:-1:-1.
+has_whole_trail() {
+    [[ -e $1.pml.trail ]] || return 1
+    grep -q '^-1:' "$1.pml.trail" || grep -q 'assertion violated' pan.log
+}
+
+# Breadth first finds the shortest way, but no cycle. So for a cycle, the trace is a short one of several random searches
+# that end at a small depth, or the first one of a search without that limit.
 trace() {
-    local model=$2
+    local model=$2 depth seed
     shift 3
-    build "$model" '-O2 -DBFS' "$@" || return 1
-    ./pan -E -w22 >pan.log 2>&1 || true
+    if demands_progress "$model"; then
+        build "$model" '-O2 -DT_RAND -DP_RAND' "$@" || return 1
+        for depth in 60 100 150 200 300 600 3000000; do
+            for seed in 1 2; do
+                has_whole_trail "$model" || verify "$model" "-m$depth" "-RS$seed" -w22
+            done
+        done
+    else
+        build "$model" '-O2 -DBFS' "$@" || return 1
+        verify "$model" -w22
+    fi
     [[ -e $model.pml.trail ]] || {
         echo "no way to fail was found" >&2
         return 1
     }
-    spin -k "$model.pml.trail" -p -g "$@" "$models/$model.pml"
+    # Each step of a model with a cycle prints what happens.
+    if demands_progress "$model"; then
+        spin -k "$model.pml.trail" -T "$@" "$models/$model.pml" | sed '/^spin: trail ends/,$d; /^Never claim/d'
+    else
+        spin -k "$model.pml.trail" -p -g "$@" "$models/$model.pml"
+    fi
 }
 
 row_of() {
