@@ -107,6 +107,7 @@ private:
 
     // What a waiter waits for.
     void watch(operation& op);
+    void wait_without_notification(operation& op) noexcept;
     void watch_without_ticket(operation& op);
     void find_free(operation& op) noexcept;
     void wake(operation& op, bool is_notified) noexcept;

@@ -47,17 +47,24 @@ void fair_queue::watch(operation& op)
     wait_state& w = op.wait;
     notifications& of_node = nodes_[w.node]->notifications();
     if (!of_node.can_track()) {
-        const auto before = static_cast<std::int64_t>(w.before.value_or(0));
-        const nanos longest =
-            std::min<nanos>(settings_.backoff_max, settings_.backoff_min + poll_a_ticket * before);
-        const nanos wait =
-            w.at == stage::behind ? longest - shared_.random_below(longest / 4) : w.backoff;
-        poll_at(op, shared_.now + std::max(wait, least_wait));
+        wait_without_notification(op);
         return;
     }
     of_node.watch(*op.subject, in_the_way(op),
                   w.at == stage::behind ? std::optional(w.next) : std::nullopt);
     poll_at(op, shared_.now + std::max<nanos>(w.backoff, settings_.node_timeout));
+}
+
+/// The first waiter polls at its back-off, and the others more rarely the farther back they are.
+void fair_queue::wait_without_notification(operation& op) noexcept
+{
+    const wait_state& w = op.wait;
+    const auto before = static_cast<std::int64_t>(w.before.value_or(0));
+    const nanos longest =
+        std::min<nanos>(settings_.backoff_max, settings_.backoff_min + poll_a_ticket * before);
+    const nanos wait =
+        w.at == stage::behind ? longest - shared_.random_below(longest / 4) : w.backoff;
+    poll_at(op, shared_.now + std::max(wait, least_wait));
 }
 
 void fair_queue::watch_without_ticket(operation& op)
@@ -89,6 +96,10 @@ void fair_queue::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms)
         } else {
             find_free(*op);
         }
+        return;
+    }
+    if (!nodes_[index]->notifications().is_tracking()) {
+        wait_without_notification(*op);
         return;
     }
     w.is_watched = true;

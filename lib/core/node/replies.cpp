@@ -276,7 +276,7 @@ bool on_watch(node_parts& n, const pending& p, const resp::reply& r)
         return on_nonsense(n, p);
     }
     n.notifications.on_watched();
-    if (r.is_integer() && n.notifications.is_tracking()) {
+    if (r.is_integer()) {
         n.state.events.on_watched(p.of_lease(), n.state.index, r.integer());
     }
     return true;
