@@ -147,7 +147,7 @@ note_spent() {
 # sum <folder>: adds up the files there, one for each variant.
 sum() {
     # A full run may take three hours, and the models must stay a small part of it. Processor time hardly grows beside
-    # other work, and all variants need less than half of this.
+    # other work, and all variants need two thirds of this.
     local limit=720 name
     command -v spin >/dev/null || {
         echo "skipped: there is no spin here"
