@@ -472,11 +472,13 @@ active [CLIENTS] proctype client() {
         :: else -> ask(_pid, false)
         fi
     }
+#ifndef NO_REPORT
     :: d_step {
         state[_pid] == WAITING && polls && watched[_pid] != LOCK && lock == FREE && faulty ->
         printf("client %d reports that the queue does not move\n", _pid);
         ask(_pid, true)
     }
+#endif
     :: d_step { state[_pid] == TRYING -> try(_pid) }
     :: d_step {
         state[_pid] == LEAVING ->
