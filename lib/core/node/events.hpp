@@ -44,9 +44,9 @@ enum class connection_event : std::uint8_t {
 /// Receives the reports of nodes about queues, and about keys that waiters want.
 class key_events {
 public:
-    /// The node has read the key that the acquire of `l` waits for. It will send a notification when
-    /// the key ends, unless it has refused notifications. `ttl_ms`: the key's remaining ttl, as PTTL
-    /// returns it.
+    /// The node has read the key that the acquire of `l` waits for. It will send a notification
+    /// when the key ends, unless it has refused notifications. `ttl_ms`: the key's remaining ttl,
+    /// as PTTL returns it.
     virtual void on_watched(const lease& l, unsigned node, std::int64_t ttl_ms) noexcept = 0;
     /// The node has sent a notification. `key`: the name of the key without the prefix.
     virtual void on_notification(unsigned node, notification what,
