@@ -39,7 +39,7 @@ public:
           settings_(shared.settings),
           scheduler_(operations),
           availability_(majority),
-          between_clients_(shared, nodes, operations, leaders_)
+          between_clients_(shared, nodes, operations, majority, leaders_)
     {}
 
     // An acquire, in the order of its calls.

@@ -53,6 +53,9 @@ turn fair_queue::next_turn(operation& op)
     }
     switch (w.at) {
         case stage::none: {
+            if (shared_.now < w.poll_at) {
+                return {turn::kind::pause, end_of_pause(op)};
+            }
             // Others wait, so this newcomer does not ask for the lock before them.
             const auto* const use = uses_.find(key_of_use(*op.subject), shared_.now);
             const lease& l = *op.subject;
@@ -79,12 +82,12 @@ turn fair_queue::next_turn(operation& op)
             if (shared_.now >= w.poll_at) {
                 return {};
             }
-            return {turn::kind::pause, std::min(w.poll_at, op.deadline)};
+            return {turn::kind::pause, end_of_pause(op)};
     }
     if (!ask_place(op)) {
         return {};
     }
-    return {turn::kind::pause, std::min(w.poll_at, op.deadline)};
+    return {turn::kind::pause, end_of_pause(op)};
 }
 
 void fair_queue::on_attempt(operation& op) noexcept
@@ -168,7 +171,7 @@ instant fair_queue::begin_pause(operation& op, const round& r, verdict v, nanos 
         leave(op);
         w.poll_at = shared_.now + backoff;
     }
-    return std::min(w.poll_at, op.deadline);
+    return end_of_pause(op);
 }
 
 /// Among several resources, another one is in the way now. The acquire keeps the number of its
@@ -307,6 +310,7 @@ void fair_queue::note_place(operation& op, const queue_place& found) noexcept
 
 void fair_queue::leave(operation& op) noexcept
 {
+    op.wait.poll_at = {};
     if (op.wait.at == stage::none) {
         return;
     }

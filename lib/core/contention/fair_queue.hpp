@@ -10,6 +10,7 @@
 #include "core/node/events.hpp"
 #include "core/node/node.hpp"
 #include "core/operation.hpp"
+#include "core/quorum/availability.hpp"
 #include "core/round.hpp"
 #include "core/scheduler.hpp"
 #include "core/votes.hpp"
@@ -37,11 +38,12 @@ class fair_queue {
 public:
     /// All arguments must outlive the object.
     fair_queue(node_context& shared, const node_list& nodes, scheduler& operations,
-               const leader_table& leaders)
+               const availability& majority, const leader_table& leaders)
         : shared_(shared),
           settings_(shared.settings),
           nodes_(nodes),
           scheduler_(operations),
+          availability_(majority),
           leaders_(leaders)
     {}
 
@@ -112,6 +114,7 @@ private:
     void find_free(operation& op) noexcept;
     void wake(operation& op, bool is_notified) noexcept;
     void poll_at(operation& op, base::instant when) noexcept;
+    [[nodiscard]] base::instant end_of_pause(const operation& op) const noexcept;
     void poll_within(operation& op, base::nanos longest) noexcept;
     [[nodiscard]] base::nanos poll_of_many() const noexcept;
     [[nodiscard]] base::nanos longest_poll() const noexcept;
@@ -130,6 +133,7 @@ private:
     const base::settings& settings_;
     const node_list& nodes_;
     scheduler& scheduler_;
+    const availability& availability_;
     const leader_table& leaders_;
     recent_uses uses_;
     /// Waiting acquires of several resources, by the resource in their way.

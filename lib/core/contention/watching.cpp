@@ -145,8 +145,14 @@ void fair_queue::poll_at(operation& op, instant when) noexcept
 {
     op.wait.poll_at = when;
     if (is_asleep(op)) {
-        scheduler_.set_timer(op, std::min(when, op.deadline));
+        scheduler_.set_timer(op, end_of_pause(op));
     }
+}
+
+/// The next poll, or an earlier instant at which the acquire may end.
+instant fair_queue::end_of_pause(const operation& op) const noexcept
+{
+    return std::min(op.wait.poll_at, availability_.next_look(op));
 }
 
 /// At a random time, but early enough for an attempt before the deadline.

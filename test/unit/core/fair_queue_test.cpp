@@ -792,6 +792,26 @@ TEST_CASE("a waiter that another client took for dead puts its ticket back in it
     CHECK(w.told().tickets == 1);
 }
 
+TEST_CASE("a waiter ends with an outage that lasts for max_outage, not at its next poll",
+          "[core][fair_queue][outage]")
+{
+    queue_world w{{.fair_queue = GENERATE(true, false), .max_poll_interval = 1h}};
+    if (w.settings.fair_queue && GENERATE(true, false)) {
+        w.join(ticket_a, "r", 1h);
+    }
+    const names others = w.queue();
+    call& c = w.waiting({.timeout = 1h, .max_outage = 500ms});
+    w.advance(700ms);
+    w.lose(w.order[1]);
+    w.lose(w.order[2]);
+    w.advance(500ms - 1ns);
+    CHECK_FALSE(c.done());
+    w.advance(500ms + 1ns);
+    REQUIRE(c.done());
+    CHECK(c.error == errc::unavailable);
+    CHECK(w.queue() == others);
+}
+
 TEST_CASE("a waiter whose queue node does not answer asks all nodes after the node timeout",
           "[core][fair_queue]")
 {
