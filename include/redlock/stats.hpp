@@ -42,7 +42,9 @@ struct stats {
     /// Tickets of other clients that this client removed from a queue, because their clients had
     /// not renewed them.
     std::uint64_t tickets_skipped = 0;
-    /// Polls: further attempts that begin without a notification.
+    /// Polls: further attempts, and questions for a place in a queue, that begin without a
+    /// notification. If an acquire takes over the wait of another acquire, its first attempt counts
+    /// too.
     std::uint64_t polls = 0;
     /// Releases that ended `released`.
     std::uint64_t released = 0;

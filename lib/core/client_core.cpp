@@ -13,20 +13,22 @@ client_core::client_core(const base::settings& s, base::entropy& random, base::w
     : settings_(s),
       shared_(s, random, *this),
       availability_(shared_, nodes_),
-      contention_(shared_, nodes_, scheduler_, availability_),
-      rounds_(shared_, nodes_, date, contention_, *this),
+      fair_queue_(shared_, nodes_, scheduler_, availability_, leaders_),
+      contention_(shared_, scheduler_, availability_, leaders_, fair_queue_),
+      rounds_(shared_, nodes_, date, *this),
       renewals_(shared_, *this),
       leases_(shared_, nodes_, contention_, renewals_),
-      context_{shared_,     settings_, nodes_,    scheduler_, availability_,
-               contention_, rounds_,   renewals_, leases_},
+      context_{shared_,     settings_,   nodes_,  scheduler_, availability_,
+               contention_, fair_queue_, rounds_, renewals_,  leases_},
       operations_(context_),
       network_(context_)
 {
     assert(!s.nodes.empty() && s.nodes.size() <= max_nodes);
     nodes_.reserve(s.nodes.size());
+    const node_events receivers{rounds_, fair_queue_, *this};
     for (const base::address& at : s.nodes) {
         nodes_.push_back(
-            std::make_unique<node>(shared_, rounds_, static_cast<unsigned>(nodes_.size()), at));
+            std::make_unique<node>(shared_, receivers, static_cast<unsigned>(nodes_.size()), at));
     }
 }
 

@@ -9,9 +9,12 @@
 #include "base/settings.hpp"
 #include "base/wall_clock.hpp"
 #include "core/contention/contention.hpp"
+#include "core/contention/fair_queue.hpp"
+#include "core/contention/leader_table.hpp"
 #include "core/leases.hpp"
 #include "core/network.hpp"
 #include "core/node/context.hpp"
+#include "core/node/events.hpp"
 #include "core/node/node.hpp"
 #include "core/operation.hpp"
 #include "core/operations/client_operations.hpp"
@@ -40,7 +43,10 @@ namespace redlock::core {
  * The algorithm is Redlock,
  * https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/.
  */
-class client_core final : private round_listener, private renewal_listener, private record_owner {
+class client_core final : private round_listener,
+                          private connection_events,
+                          private renewal_listener,
+                          private record_owner {
 public:
     /// All arguments must outlive this object.
     client_core(const base::settings& s, base::entropy& random, base::wall_clock& date);
@@ -74,6 +80,7 @@ public:
     /// calls `check_leases`.
     [[nodiscard]] bool has_leases_to_check() const noexcept { return !renewals_.empty(); }
     [[nodiscard]] const contention& waiters() const noexcept { return contention_; }
+    [[nodiscard]] const core::fair_queue& fair_queue() const noexcept { return fair_queue_; }
     /// The number of records of every kind. It is zero if there are no locks, operations and
     /// pending releases.
     [[nodiscard]] std::size_t records_in_use() const noexcept
@@ -117,6 +124,8 @@ private:
     node_context shared_;  // before the nodes, which return memory to it
     node_list nodes_;
     availability availability_;
+    leader_table leaders_;
+    core::fair_queue fair_queue_;
     contention contention_;
     rounds rounds_;
     renewals renewals_;

@@ -96,7 +96,7 @@ public:
     [[nodiscard]] bool has_no_records() const noexcept
     {
         return core_->waiters().resources() == 0 && core_->records_in_use() == 0 &&
-               core_->waiters().watching() == 0;
+               core_->fair_queue().size() == 0;
     }
     /// Whether one more acquire, adopt, inspect or extend may begin. Callers must ask before they
     /// begin one.

@@ -8,38 +8,32 @@
 #include "core/contention/wait_queue.hpp"
 #include "core/lease.hpp"
 #include "core/node/context.hpp"
-#include "core/node/events.hpp"
-#include "core/node/node.hpp"
 #include "core/operation.hpp"
 #include "core/pool.hpp"
 #include "core/quorum/availability.hpp"
-#include "core/round.hpp"
 #include "core/scheduler.hpp"
-#include "core/votes.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string_view>
 #include <unordered_map>
 
 namespace redlock::core {
 
 /**
- * Decides when an acquire asks the nodes for a resource that others hold or want: others of this
- * client, which wait in one queue for each resource, and other clients, whose order is the
- * `fair_queue`.
+ * Decides which acquire of this client asks the nodes for a resource: the one that leads, while the
+ * others wait in one queue for each resource. Between clients, the `fair_queue` decides.
  */
-class contention final : public key_events {
+class contention {
 public:
     /// All arguments must outlive the object.
-    contention(node_context& shared, const node_list& nodes, scheduler& operations,
-               const availability& majority)
+    contention(node_context& shared, scheduler& operations, const availability& majority,
+               leader_table& leaders, fair_queue& between_clients)
         : shared_(shared),
           settings_(shared.settings),
           scheduler_(operations),
           availability_(majority),
-          between_clients_(shared, nodes, operations, majority, leaders_)
+          leaders_(leaders),
+          between_clients_(between_clients)
     {}
 
     // An acquire, in the order of its calls.
@@ -56,22 +50,8 @@ public:
     [[nodiscard]] turn next_turn(operation& op);
     /// The acquire goes on with `to`, another lease of the same resources.
     void on_new_lease(lease& from, lease& to, operation& op) noexcept;
-    /// An attempt begins.
-    void on_attempt(operation& op) noexcept { between_clients_.on_attempt(op); }
-    /// All that the attempt waits for has been answered.
-    void on_answers(operation& op, const round& attempt) noexcept
-    {
-        between_clients_.on_answers(op, attempt);
-    }
     /// The lock is held until `end`.
     void on_granted(operation& op, base::instant end) noexcept;
-    /// An attempt has failed, and the acquire goes on. Returns the end of its pause, unless a
-    /// notification comes. May throw `std::bad_alloc`.
-    [[nodiscard]] base::instant begin_pause(operation& op, const round& attempt, verdict v,
-                                            base::nanos backoff)
-    {
-        return between_clients_.begin_pause(op, attempt, v, backoff);
-    }
     /// The acquire has ended with its present lease.
     void on_finished(operation& op) noexcept;
 
@@ -84,36 +64,8 @@ public:
     /// The acquire goes on with a lease that its owner holds already.
     void abandon_turn(operation& op) noexcept;
 
-    // Reports of nodes.
-    void on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept override
-    {
-        between_clients_.on_watched(l, index, ttl_ms);
-    }
-    void on_notification(unsigned index, notification what, std::string_view key) noexcept override
-    {
-        between_clients_.on_notification(index, what, key);
-    }
-    void on_place(const lease& l, unsigned index, place_answer what,
-                  const queue_place& found) noexcept override
-    {
-        between_clients_.on_place(l, index, what, found);
-    }
-    void on_extended(const lease& l) noexcept override { between_clients_.on_extended(l); }
-    void on_left(const lease& l, unsigned held, bool others_wait) noexcept override
-    {
-        between_clients_.on_left(l, held, others_wait);
-    }
-
-    [[nodiscard]] base::nanos round_trip() const noexcept { return between_clients_.round_trip(); }
-    /// The node with the queue of clients for the resource; empty: there is none.
-    [[nodiscard]] std::optional<unsigned> queue_node(std::string_view resource) const
-    {
-        return between_clients_.queue_node(resource);
-    }
     /// Acquires in queues.
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
-    /// Acquires that wait at a node.
-    [[nodiscard]] std::size_t watching() const noexcept { return between_clients_.size(); }
     /// Resources that this client holds or asks for, and queues for them.
     [[nodiscard]] std::size_t resources() const noexcept { return leaders_.size(); }
     [[nodiscard]] std::size_t queues() const noexcept { return queues_.in_use(); }
@@ -133,13 +85,13 @@ private:
     const base::settings& settings_;
     scheduler& scheduler_;
     const availability& availability_;
+    leader_table& leaders_;
+    fair_queue& between_clients_;
 
     pool<wait_queue> queues_;
-    leader_table leaders_;
     std::size_t waiting_ = 0;
     /// Acquires in queues that have an owner, by owner and resource.
     std::unordered_map<std::uint64_t, company> of_owners_;
-    fair_queue between_clients_;
 };
 
 }  // namespace redlock::core

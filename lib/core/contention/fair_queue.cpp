@@ -215,7 +215,7 @@ bool fair_queue::ask_place(operation& op)
                       .ttl = std::chrono::ceil<std::chrono::milliseconds>(2 * longest_poll()),
                       .is_idle = w.idle_since && shared_.now - *w.idle_since >= idle_time});
     w.has_ticket = true;
-    poll_at(op, shared_.now + settings_.node_timeout);
+    set_poll(op, shared_.now + settings_.node_timeout);
     return true;
 }
 
@@ -229,7 +229,7 @@ void fair_queue::ask_again(operation& op) noexcept
     } catch (const std::bad_alloc&) {
         // The next poll asks.
     }
-    poll_at(op, shared_.now + std::max(op.wait.backoff, least_wait));
+    set_poll(op, shared_.now + std::max(op.wait.backoff, least_wait));
 }
 
 void fair_queue::on_place(const lease& l, unsigned index, place_answer what,
@@ -247,24 +247,24 @@ void fair_queue::on_place(const lease& l, unsigned index, place_answer what,
     try {
         if (what == place_answer::placed) {
             w.was_asked_again = false;
-            find_place(*op, found);
+            on_placed(*op, found);
         } else {
             give_ticket_back(*op);
             watch_without_ticket(*op);
         }
     } catch (const std::bad_alloc&) {
-        poll_at(*op, shared_.now + std::max(w.backoff, least_wait));
+        set_poll(*op, shared_.now + std::max(w.backoff, least_wait));
     }
 }
 
-void fair_queue::find_place(operation& op, const queue_place& found)
+void fair_queue::on_placed(operation& op, const queue_place& found)
 {
     wait_state& w = op.wait;
     note_place(op, found);
     if (found.before == 0) {
         enter(op, stage::first, w.node);
         if (found.lock_ttl == no_key) {
-            find_free(op);
+            on_lock_free(op);
         } else {
             watch(op);
         }
@@ -276,7 +276,7 @@ void fair_queue::find_place(operation& op, const queue_place& found)
     } else {
         // The ticket before is of a stranger, and cannot be watched.
         enter(op, stage::behind, w.node);
-        poll_at(op, shared_.now + std::max<nanos>(settings_.backoff_max, least_wait));
+        set_poll(op, shared_.now + std::max<nanos>(settings_.backoff_max, least_wait));
     }
 }
 

@@ -34,7 +34,7 @@ namespace redlock::core {
  * Of the waiters of one client for one resource, only the leader takes a ticket. Without a queue, a
  * waiter waits for the end of the lock in no order.
  */
-class fair_queue {
+class fair_queue final : public key_events {
 public:
     /// All arguments must outlive the object.
     fair_queue(node_context& shared, const node_list& nodes, scheduler& operations,
@@ -67,13 +67,13 @@ public:
     /// The client has released the keys of the lease, or lost them.
     void on_released(const lease& l) noexcept;
 
-    // Reports of nodes, as in `key_events`.
-    void on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept;
-    void on_notification(unsigned index, notification what, std::string_view key) noexcept;
+    // Reports of nodes.
+    void on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept override;
+    void on_notification(unsigned index, notification what, std::string_view key) noexcept override;
     void on_place(const lease& l, unsigned index, place_answer what,
-                  const queue_place& found) noexcept;
-    void on_extended(const lease& l) noexcept;
-    void on_left(const lease& l, unsigned held, bool others_wait) noexcept;
+                  const queue_place& found) noexcept override;
+    void on_extended(const lease& l) noexcept override;
+    void on_left(const lease& l, unsigned held, bool others_wait) noexcept override;
 
     /// The time that a majority takes to answer, smoothed.
     [[nodiscard]] base::nanos round_trip() const noexcept { return round_trip_; }
@@ -99,7 +99,7 @@ private:
                                                     bool (*may)(const node&)) const;
     [[nodiscard]] bool ask_place(operation& op);
     void ask_again(operation& op) noexcept;
-    void find_place(operation& op, const queue_place& found);
+    void on_placed(operation& op, const queue_place& found);
     void note_place(operation& op, const queue_place& found) noexcept;
     void turn_to(operation& op, unsigned held) noexcept;
     void give_ticket_back(operation& op) noexcept;
@@ -111,9 +111,9 @@ private:
     void watch(operation& op);
     void wait_without_notification(operation& op) noexcept;
     void watch_without_ticket(operation& op);
-    void find_free(operation& op) noexcept;
+    void on_lock_free(operation& op) noexcept;
     void wake(operation& op, bool is_notified) noexcept;
-    void poll_at(operation& op, base::instant when) noexcept;
+    void set_poll(operation& op, base::instant when) noexcept;
     [[nodiscard]] base::instant end_of_pause(const operation& op) const noexcept;
     void poll_within(operation& op, base::nanos longest) noexcept;
     [[nodiscard]] base::nanos poll_of_many() const noexcept;

@@ -52,7 +52,7 @@ void fair_queue::watch(operation& op)
     }
     of_node.watch(*op.subject, in_the_way(op),
                   w.at == stage::behind ? std::optional(w.next) : std::nullopt);
-    poll_at(op, shared_.now + std::max<nanos>(w.backoff, settings_.node_timeout));
+    set_poll(op, shared_.now + std::max<nanos>(w.backoff, settings_.node_timeout));
 }
 
 /// The first waiter polls at its back-off, and the others more rarely the farther back they are.
@@ -64,7 +64,7 @@ void fair_queue::wait_without_notification(operation& op) noexcept
         std::min<nanos>(settings_.backoff_max, settings_.backoff_min + poll_a_ticket * before);
     const nanos wait =
         w.at == stage::behind ? longest - shared_.random_below(longest / 4) : w.backoff;
-    poll_at(op, shared_.now + std::max(wait, least_wait));
+    set_poll(op, shared_.now + std::max(wait, least_wait));
 }
 
 void fair_queue::watch_without_ticket(operation& op)
@@ -73,7 +73,7 @@ void fair_queue::watch_without_ticket(operation& op)
         preferred(in_the_way(op), [](const node& n) { return n.notifications().can_track(); });
     if (!index) {
         leave(op);
-        poll_at(op, shared_.now + op.wait.backoff);
+        set_poll(op, shared_.now + op.wait.backoff);
         return;
     }
     enter(op, stage::unqueued, *index);
@@ -94,7 +94,7 @@ void fair_queue::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms)
         if (w.at == stage::behind) {
             ask_again(*op);
         } else {
-            find_free(*op);
+            on_lock_free(*op);
         }
         return;
     }
@@ -108,17 +108,17 @@ void fair_queue::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms)
         w.is_rushed = false;
         w.refused_until = end_of_key(ttl_ms);
     }
-    poll_at(*op, end_of_watch(*op));
+    set_poll(*op, end_of_watch(*op));
 }
 
 /// The lock is free at the node. If it was so before an attempt that failed, too, its holder is
 /// known to other nodes only, and the acquire polls.
-void fair_queue::find_free(operation& op) noexcept
+void fair_queue::on_lock_free(operation& op) noexcept
 {
     if (!std::exchange(op.wait.is_rushed, true)) {
         wake(op, false);
     } else {
-        poll_at(op, shared_.now + std::max(op.wait.backoff, least_wait));
+        set_poll(op, shared_.now + std::max(op.wait.backoff, least_wait));
     }
 }
 
@@ -141,7 +141,7 @@ bool fair_queue::is_asleep(const operation& op) noexcept
     return op.may_be_roused && op.heap_place != sleeper::no_wake_up;
 }
 
-void fair_queue::poll_at(operation& op, instant when) noexcept
+void fair_queue::set_poll(operation& op, instant when) noexcept
 {
     op.wait.poll_at = when;
     if (is_asleep(op)) {
@@ -159,7 +159,7 @@ instant fair_queue::end_of_pause(const operation& op) const noexcept
 void fair_queue::poll_within(operation& op, nanos longest) noexcept
 {
     const nanos left = op.deadline - shared_.now;
-    poll_at(op, shared_.now + shared_.random_below(std::min(longest, left / 4)));
+    set_poll(op, shared_.now + shared_.random_below(std::min(longest, left / 4)));
 }
 
 nanos fair_queue::poll_of_many() const noexcept
@@ -288,7 +288,7 @@ void fair_queue::on_ticket_gone(std::string_view resource, const ticket& gone) n
         if (op.wait.at == stage::behind && op.wait.next == gone) {
             op.wait.is_watched = false;
             op.wait.is_notified = true;
-            poll_at(op, shared_.now);
+            set_poll(op, shared_.now);
         }
     });
 }

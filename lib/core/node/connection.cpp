@@ -142,7 +142,7 @@ void connection::become_ready()
     n_.releases.send_due_repairs();
     check_health();
     shared.run_ids[n_.state.index] = n_.handshake.run_id();
-    n_.state.events.on_connection(n_.state.index, connection_event::ready);
+    n_.state.events.connections.on_connection(n_.state.index, connection_event::ready);
 }
 
 void connection::note_run()
@@ -338,7 +338,7 @@ void connection::forget(std::string_view reason, log_level level, ended_by whom)
     n_.state.connection = connection_state::waiting;
     is_unproven_ = false;
     shared.run_ids[n_.state.index] = {};
-    n_.state.events.on_connection(n_.state.index, connection_event::lost);
+    n_.state.events.connections.on_connection(n_.state.index, connection_event::lost);
     n_.requests.on_lost();
     n_.admission.on_disconnected();
     n_.state.trouble.on_ended(reason, level);
@@ -350,10 +350,10 @@ void connection::forget(std::string_view reason, log_level level, ended_by whom)
         forget_command(n_, p);
         n_.requests.drop_subject(p);
     }
-    n_.state.events.on_notification(n_.state.index, notification::none_to_come, {});
+    n_.state.events.waiters.on_notification(n_.state.index, notification::none_to_come, {});
     schedule(end);
     if (!n_.state.may_come()) {
-        n_.state.events.on_connection(n_.state.index, connection_event::unreachable);
+        n_.state.events.connections.on_connection(n_.state.index, connection_event::unreachable);
     }
 }
 

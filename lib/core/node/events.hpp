@@ -63,8 +63,8 @@ protected:
     ~key_events() = default;
 };
 
-/// Receives the reports of nodes about rounds, keys that waiters want, and connections.
-class round_events : public key_events {
+/// Receives the votes of nodes.
+class round_events {
 public:
     /// The node has voted, or its vote has failed.
     virtual void on_vote(round& r, unsigned node, node_outcome outcome,
@@ -72,11 +72,26 @@ public:
     /// The node has answered about a fencing counter. `r` is the attempt if the answer is
     /// `counted`, otherwise the alignment. Only `counted` may throw.
     virtual void on_counter(round& r, unsigned node, const counter_answer& answer) = 0;
+
+protected:
+    ~round_events() = default;
+};
+
+/// Receives changes of the connections to nodes.
+class connection_events {
+public:
     /// Only `ready` may throw.
     virtual void on_connection(unsigned node, connection_event what) = 0;
 
 protected:
-    ~round_events() = default;
+    ~connection_events() = default;
+};
+
+/// The receivers of a node's reports.
+struct node_events {
+    round_events& rounds;
+    key_events& waiters;
+    connection_events& connections;
 };
 
 }  // namespace redlock::core

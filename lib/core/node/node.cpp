@@ -7,7 +7,7 @@
 
 namespace redlock::core {
 
-node::node(node_context& shared, round_events& events, unsigned index, const base::address& at)
+node::node(node_context& shared, node_events events, unsigned index, const base::address& at)
     : parts_(shared, events, index, at),
       name_(name_hash(at.display))
 {}

@@ -24,7 +24,7 @@ namespace redlock::core {
 /// One node: sends it the commands of rounds, and knows its state.
 class node {
 public:
-    node(node_context& shared, round_events& events, unsigned index, const base::address& at);
+    node(node_context& shared, node_events events, unsigned index, const base::address& at);
     node(const node&) = delete;
     node& operator=(const node&) = delete;
 

@@ -96,8 +96,8 @@ bool notifications::note_silence(instant since) noexcept
     if (!std::exchange(is_silence_logged_, true)) {
         node_.shared.log(log_level::warning,
                          {node_.address.display,
-                          " sent no notification of a lock that was free or had a new "
-                          "holder: waiters poll until the next notification"});
+                          " sent no notification of a change that a poll has found: waiters poll "
+                          "until the next notification"});
     }
     return true;
 }
@@ -133,14 +133,14 @@ void notifications::on_push(const resp::reply& r) noexcept
     is_silent_ = false;
     const resp::reply keys = r.at(1);
     if (keys.is_null()) {
-        node_.events.on_notification(node_.index, notification::all_keys_gone, {});
+        node_.events.waiters.on_notification(node_.index, notification::all_keys_gone, {});
         return;
     }
     const std::string_view prefix = node_.shared.settings.key_prefix;
     for (const resp::reply key : keys) {
         if (key.text().starts_with(prefix)) {
-            node_.events.on_notification(node_.index, notification::key_gone,
-                                         key.text().substr(prefix.size()));
+            node_.events.waiters.on_notification(node_.index, notification::key_gone,
+                                                 key.text().substr(prefix.size()));
         }
     }
 }

@@ -15,7 +15,7 @@ namespace redlock::core {
 
 /// The parts of one node, which replies work with.
 struct node_parts {
-    node_parts(node_context& shared, round_events& events, unsigned index, const base::address& at)
+    node_parts(node_context& shared, node_events events, unsigned index, const base::address& at)
         : state(shared, events, index, at),
           handshake(shared.settings, at),
           admission(shared.settings.guard && !at.durable ? &*shared.settings.guard : nullptr),

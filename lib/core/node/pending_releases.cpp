@@ -200,7 +200,7 @@ void pending_releases::settle(const pending& p, node_outcome outcome, std::strin
     if (outcome == node_outcome::granted && node_.shared.watchers[node_.index] > 0) {
         for (const std::string& resource : l->resources()) {
             // The server doesn't notify this connection of its own commands.
-            node_.events.on_notification(node_.index, notification::key_gone, resource);
+            node_.events.waiters.on_notification(node_.index, notification::key_gone, resource);
         }
     }
     const bool failed = outcome == node_outcome::failed;

@@ -36,7 +36,7 @@ bool on_place(node_parts& n, const pending& p, const resp::reply& r)
 {
     const lease& l = p.of_lease();
     if (r.is_error()) {
-        n.state.events.on_place(l, n.state.index, take_error(n, p, r), {});
+        n.state.events.waiters.on_place(l, n.state.index, take_error(n, p, r), {});
         return true;
     }
     const bool fits = r.type() == resp::reply_type::array && r.size() == 5 && is_count(r.at(0)) &&
@@ -46,12 +46,12 @@ bool on_place(node_parts& n, const pending& p, const resp::reply& r)
         return on_nonsense(n, p);
     }
     n.tickets.note_run();
-    n.state.events.on_place(l, n.state.index, place_answer::placed,
-                            {.before = static_cast<std::size_t>(r.at(0).integer()),
-                             .next = ticket::parse(r.at(1).text()),
-                             .lock_ttl = r.at(2).integer(),
-                             .number = r.at(3).integer(),
-                             .removed = static_cast<std::size_t>(r.at(4).integer())});
+    n.state.events.waiters.on_place(l, n.state.index, place_answer::placed,
+                                    {.before = static_cast<std::size_t>(r.at(0).integer()),
+                                     .next = ticket::parse(r.at(1).text()),
+                                     .lock_ttl = r.at(2).integer(),
+                                     .number = r.at(3).integer(),
+                                     .removed = static_cast<std::size_t>(r.at(4).integer())});
     return true;
 }
 
@@ -64,7 +64,7 @@ bool on_left(node_parts& n, const pending& p, const resp::reply& r)
     if (!is_count(r)) {
         return on_nonsense(n, p);
     }
-    n.state.events.on_left(p.of_lease(), p.held, r.integer() > 0);
+    n.state.events.waiters.on_left(p.of_lease(), p.held, r.integer() > 0);
     return true;
 }
 

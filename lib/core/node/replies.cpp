@@ -107,7 +107,7 @@ bool on_extend(node_parts& n, const pending& p, const resp::reply& r)
     }
     switch (n.requests.take_script_reply(p, r)) {
         case script_result::yes:
-            n.state.events.on_extended(*asked.of);
+            n.state.events.waiters.on_extended(*asked.of);
             asked.of->granted.fetch_or(bit(n.state.index), std::memory_order_relaxed);
             on_granted(n, asked);
             return true;
@@ -277,7 +277,7 @@ bool on_watch(node_parts& n, const pending& p, const resp::reply& r)
     }
     n.notifications.on_watched();
     if (r.is_integer()) {
-        n.state.events.on_watched(p.of_lease(), n.state.index, r.integer());
+        n.state.events.waiters.on_watched(p.of_lease(), n.state.index, r.integer());
     }
     return true;
 }

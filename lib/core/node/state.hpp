@@ -25,10 +25,10 @@ enum class connection_state : std::uint8_t {
 
 /// The data that the parts of one node share.
 struct node_state {
-    node_state(node_context& context, round_events& listener, unsigned number,
+    node_state(node_context& context, node_events receivers, unsigned number,
                const base::address& at)
         : shared(context),
-          events(listener),
+          events(receivers),
           address(at),
           index(number),
           trouble(context, at)
@@ -37,7 +37,7 @@ struct node_state {
     node_state& operator=(const node_state&) = delete;
 
     node_context& shared;
-    round_events& events;
+    const node_events events;
     const base::address& address;
     const unsigned index;
     connection_state connection = connection_state::idle;
@@ -60,14 +60,14 @@ struct node_state {
     /// empty.
     void vote(round& r, node_outcome outcome, std::string_view error = {}) noexcept
     {
-        events.on_vote(r, index, outcome, error);
+        events.rounds.on_vote(r, index, outcome, error);
     }
     /// Reports the node's answer about a fencing counter. `why`: the reason of an answer that is
     /// `unknown` or `unusable`.
     void tell_counter(round& r, counter_answer::kind what, std::int64_t value,
                       std::string_view why = {})
     {
-        events.on_counter(r, index, {what, value, why});
+        events.rounds.on_counter(r, index, {what, value, why});
     }
 };
 

@@ -102,7 +102,7 @@ bool begin_attempt(operation_context& c, operation& op)
     if (op.renewal != nullptr) {
         op.renewal->since = c.shared.now;
     }
-    c.contention.on_attempt(op);
+    c.fair_queue.on_attempt(op);
     ++op.attempts_made;
     if (op.attempts_left != unlimited) {
         --op.attempts_left;
@@ -146,7 +146,7 @@ bool succeed(operation_context& c, operation& op, const round& r)
 nanos wait_after(operation_context& c, const operation& op, const round& failed)
 {
     return back_off({.attempts = op.attempts_made,
-                     .round_trip = c.contention.round_trip(),
+                     .round_trip = c.fair_queue.round_trip(),
                      .holder_ttl = failed.holder_ttl,
                      .asked_nobody = c.shared.now == failed.t0,
                      .time_left = op.deadline - c.shared.now},
@@ -220,14 +220,14 @@ operation_coroutine run_acquire(operation_context& c, operation& op)
             c.rounds.fan_out(*alignment);
             co_await verdict_of{*alignment};
         }
-        c.contention.on_answers(op, r);
+        c.fair_queue.on_answers(op, r);
         c.availability.on_attempt(r.t0, r.tally.of_acquire());
         // 3. A majority, and enough validity. 4. Success. 5. If not, a release on every node.
         if (end_with(c, op, r)) {
             co_return;
         }
         const instant end =
-            c.contention.begin_pause(op, r, c.rounds.outcome_of(r), wait_after(c, op, r));
+            c.fair_queue.begin_pause(op, r, c.rounds.outcome_of(r), wait_after(c, op, r));
         if (op.report == nullptr) {
             held.reset();  // no report needs it
         }

@@ -4,6 +4,7 @@
 
 #include "base/settings.hpp"
 #include "core/contention/contention.hpp"
+#include "core/contention/fair_queue.hpp"
 #include "core/leases.hpp"
 #include "core/node/context.hpp"
 #include "core/node/node.hpp"
@@ -25,6 +26,7 @@ struct operation_context {
     core::scheduler& scheduler;
     core::availability& availability;
     core::contention& contention;
+    core::fair_queue& fair_queue;
     core::rounds& rounds;
     core::renewals& renewals;
     core::leases& leases;

@@ -8,7 +8,7 @@ namespace redlock::core {
 operation_coroutine run_inspect(operation_context& c, operation& op)
 {
     const held_round r{c.shared, c.begin_round(op, round_kind::inspect)};
-    if (const auto index = c.contention.queue_node(op.subject->resource)) {
+    if (const auto index = c.fair_queue.queue_node(op.subject->resource)) {
         r->asks_queue = bit(*index);
     }
     c.rounds.fan_out(*r);

@@ -24,12 +24,11 @@ constexpr bool may_be_asked_in_quarantine(round_kind what) noexcept
 }  // namespace
 
 rounds::rounds(node_context& shared, const node_list& nodes, base::wall_clock& date,
-               key_events& waiters, round_listener& listener)
+               round_listener& listener)
     : shared_(shared),
       settings_(shared.settings),
       nodes_(nodes),
       date_(date),
-      waiters_(waiters),
       listener_(listener),
       not_in_time_("no answer within node_timeout, " +
                    base::duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(

@@ -20,13 +20,11 @@
 
 namespace redlock::core {
 
-/// Receives verdicts, and changes of the connections to nodes.
+/// Receives verdicts.
 class round_listener {
 public:
     /// The operation that waits for the verdict can go on.
     virtual void on_decided(operation& waiter) noexcept = 0;
-    /// As in `round_events`.
-    virtual void on_connection(unsigned node, connection_event what) = 0;
 
 protected:
     ~round_listener() = default;
@@ -49,7 +47,7 @@ class rounds final : public round_events {
 public:
     /// All arguments must outlive the object.
     rounds(node_context& shared, const node_list& nodes, base::wall_clock& date,
-           key_events& waiters, round_listener& listener);
+           round_listener& listener);
 
     /// Begins a round without sending anything. The caller has a reference. May throw
     /// `std::bad_alloc`.
@@ -77,28 +75,6 @@ public:
     void on_vote(round& r, unsigned index, node_outcome outcome,
                  std::string_view error) noexcept override;
     void on_counter(round& r, unsigned index, const counter_answer& answer) override;
-    void on_watched(const lease& l, unsigned index, std::int64_t ttl_ms) noexcept override
-    {
-        waiters_.on_watched(l, index, ttl_ms);
-    }
-    void on_notification(unsigned index, notification what, std::string_view key) noexcept override
-    {
-        waiters_.on_notification(index, what, key);
-    }
-    void on_place(const lease& l, unsigned index, place_answer what,
-                  const queue_place& found) noexcept override
-    {
-        waiters_.on_place(l, index, what, found);
-    }
-    void on_extended(const lease& l) noexcept override { waiters_.on_extended(l); }
-    void on_left(const lease& l, unsigned held, bool others_wait) noexcept override
-    {
-        waiters_.on_left(l, held, others_wait);
-    }
-    void on_connection(unsigned index, connection_event what) override
-    {
-        listener_.on_connection(index, what);
-    }
     /// Asks the node in the rounds that have waited for it.
     void on_ready(unsigned index);
     /// The node will not be ready soon, so no round waits for it any longer.
@@ -138,7 +114,6 @@ private:
     const base::settings& settings_;
     const node_list& nodes_;
     base::wall_clock& date_;
-    key_events& waiters_;
     round_listener& listener_;
     /// The reason that a report gives for a node that has timed out.
     const std::string not_in_time_;

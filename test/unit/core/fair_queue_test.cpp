@@ -266,7 +266,7 @@ TEST_CASE("an acquire that is granted gives its ticket back with one command", "
           words{"EVAL", std::string(resp::leave_script.text), "2", "r", "r:redlock:queue", own});
     CHECK(w.queue().empty());
     CHECK(w.keys() == 3);
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK(w.core->fair_queue().size() == 0);
 }
 
 TEST_CASE("an acquire that no other client delays sends no command of the queue",
@@ -300,7 +300,7 @@ TEST_CASE("a waiter that leaves gives its ticket back with one command", "[core]
     CHECK(w.all_commands() == before + 1);
     CHECK(w.queue() == names{ticket_a});
     CHECK(w.first().master.value(w.now, key_of(ticket_a)).empty());
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK(w.core->fair_queue().size() == 0);
 }
 
 TEST_CASE("a waiter that no majority answers any more gives its ticket back", "[core][fair_queue]")
@@ -311,7 +311,7 @@ TEST_CASE("a waiter that no majority answers any more gives its ticket back", "[
     w.lose(w.order[2]);
     w.advance(2s);  // a poll
     CHECK(w.queue().empty());
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK(w.core->fair_queue().size() == 0);
 }
 
 TEST_CASE("another waiter of the client takes over the ticket of one that leaves",

@@ -25,7 +25,7 @@ struct group_world : watch_world {
         call& c = acquire(both, o);
         advance(5 * round_trip);  // the node first needs the script
         REQUIRE_FALSE(c.done());
-        REQUIRE(core->waiters().watching() == 1);
+        REQUIRE(core->fair_queue().size() == 1);
         return c;
     }
     /// How often each node was asked for all resources.
@@ -70,7 +70,7 @@ TEST_CASE("a waiter for several resources hears of the one in its way", "[core][
     CHECK(c.held->fencing_token > 0);
     CHECK(w.told().notified_attempts_granted == 1);
     CHECK(w.told().polls == 0);
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK(w.core->fair_queue().size() == 0);
     w.drop(*c.held);
     w.advance(2 * round_trip);
     CHECK(w.keys() == 0);
@@ -87,7 +87,7 @@ TEST_CASE("a waiter for several resources waits at the node of the one in its wa
     call& c = w.acquire(names, {.timeout = 60s});
     w.advance(5 * round_trip);
     CHECK_FALSE(c.done());
-    REQUIRE(w.core->waiters().watching() == 1);
+    REQUIRE(w.core->fair_queue().size() == 1);
     CHECK(std::ranges::count(w.first().log, words{"PTTL", "r"}) == 1);
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("a waiter for several resources follows a change of the one in its way
         w.take_all(1h, comes);
         w.advance(10 * round_trip);
         CHECK(w.told().notified_attempts_refused == static_cast<std::size_t>(i) + 1);
-        CHECK(w.core->waiters().watching() == 1);
+        CHECK(w.core->fair_queue().size() == 1);
         CHECK(w.last(w.order_for(comes)[0], 1)[0] == "PTTL " + comes);
     }
     w.give_back_all("r");  // this resource is no longer in the way
@@ -155,7 +155,7 @@ TEST_CASE("waiters of one client for the same resources get them one after anoth
         all.push_back(&w.acquire(both, {.timeout = 60s}));
     }
     w.advance(4 * round_trip);
-    CHECK(w.core->waiters().watching() == 5);
+    CHECK(w.core->fair_queue().size() == 5);
     w.give_back_all();
     for (std::size_t served = 0; served < all.size();) {
         w.advance(40 * round_trip);
@@ -172,7 +172,7 @@ TEST_CASE("waiters of one client for the same resources get them one after anoth
     CHECK(w.told().polls == 0);
     w.advance(2 * round_trip);
     CHECK(w.keys() == 0);
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK(w.core->fair_queue().size() == 0);
 }
 
 TEST_CASE("a node that forgot the scripts still notifies waiters for several resources",
@@ -186,7 +186,7 @@ TEST_CASE("a node that forgot the scripts still notifies waiters for several res
     w.take_all();
     w.advance(10 * round_trip);
     CHECK(w.told().notified_attempts_refused == 1);
-    CHECK(w.core->waiters().watching() == 1);
+    CHECK(w.core->fair_queue().size() == 1);
     w.give_back_all();
     w.advance(10 * round_trip);
     CHECK(c.held != nullptr);
@@ -201,7 +201,7 @@ TEST_CASE("a node that begins to refuse digests still notifies waiters for sever
     w.refuse("EVALSHA", "ERR unsupported command");
     call& c = w.acquire(both, {.timeout = 60s});
     w.advance(10s);
-    CHECK(w.core->waiters().watching() == 1);
+    CHECK(w.core->fair_queue().size() == 1);
     const auto polls = w.told().polls;
     w.give_back_all();
     w.advance(10 * round_trip);

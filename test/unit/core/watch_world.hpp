@@ -86,7 +86,7 @@ struct watch_world : bench_world {
         call& c = acquire("r", o);
         advance(3 * round_trip);
         REQUIRE_FALSE(c.done());
-        REQUIRE(core->waiters().watching() == 1);
+        REQUIRE(core->fair_queue().size() == 1);
         REQUIRE(c.op->wait.is_watched);
         return c;
     }
@@ -108,7 +108,7 @@ struct watch_world : bench_world {
             settle();
         }
         REQUIRE(waiter.done());
-        CHECK(core->waiters().watching() == 0);
+        CHECK(core->fair_queue().size() == 0);
     }
 
     template <class Is>

@@ -54,7 +54,7 @@ TEST_CASE("a waiter without a queue lets one node notify it of the release, then
     CHECK(w.told().notified_attempts_refused == 0);
     CHECK(w.told().polls == 0);
     CHECK(w.told().tickets == 0);
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK(w.core->fair_queue().size() == 0);
 }
 
 TEST_CASE("a notified waiter that is refused waits for the next notification after one round trip",
@@ -70,7 +70,7 @@ TEST_CASE("a notified waiter that is refused waits for the next notification aft
         w.advance(8 * round_trip);
         CHECK(w.sets() == counts(3, 1 + n));
         CHECK(w.told().notified_attempts_refused == n);
-        CHECK(w.core->waiters().watching() == 1);
+        CHECK(w.core->fair_queue().size() == 1);
         // SET, PTTL and a release on each node, then CACHING and PTTL on one.
         CHECK(w.all_commands() - before == 11);
     }
@@ -95,7 +95,7 @@ TEST_CASE("p43: a waiter with notifications sends only rare polls", "[core][watc
     CHECK(polls >= 60 / 2);
     CHECK(polls <= 60 * 4 / (2 * 3));
     CHECK(w.told().notified_attempts_refused == 0);
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK(w.core->fair_queue().size() == 0);
 }
 
 TEST_CASE("very many waiters together poll a thousand times a second", "[core][watch]")
@@ -111,7 +111,7 @@ TEST_CASE("very many waiters together poll a thousand times a second", "[core][w
         }
     }
     w.advance(3 * round_trip);
-    REQUIRE(w.core->waiters().watching() == many);
+    REQUIRE(w.core->fair_queue().size() == many);
     w.advance(5s);  // waiters that began when there were few poll again
     const std::uint64_t before = w.told().polls;
     for (int i = 0; i < 4; ++i) {
@@ -138,7 +138,7 @@ TEST_CASE("a waiter among very many polls when the key in its way expires", "[co
     }
     call& first = w.calls.front();
     w.advance(3 * round_trip);
-    REQUIRE(w.core->waiters().watching() == many);
+    REQUIRE(w.core->fair_queue().size() == many);
     w.advance(10s - 6 * round_trip);
     // The waiter's notification is lost.
     for (auto& p : w.peers) {
@@ -241,7 +241,7 @@ TEST_CASE("a waiter with a zero back-off waits for the notification before it as
     call& c = w.acquire("r", {.timeout = 60s});
     w.advance(10s);
     CHECK(w.told().attempts == 1);
-    CHECK(w.core->waiters().watching() == 1);
+    CHECK(w.core->fair_queue().size() == 1);
     w.give_back_all();
     w.advance(6 * round_trip);
     CHECK(c.held != nullptr);
@@ -260,7 +260,7 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
     REQUIRE(calls[200]->error == errc::timed_out);
     REQUIRE(calls[100]->error == errc::timed_out);
     CHECK(w.told().attempts == 1);
-    CHECK(w.core->waiters().watching() == 1);
+    CHECK(w.core->fair_queue().size() == 1);
     CHECK(w.told().waiters > 100);
     const std::size_t commands = w.all_commands();
     SECTION("and its notification")
@@ -283,14 +283,14 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
         CHECK(w.told().attempts == 2);
         CHECK(w.told().polls == 1);
         w.advance(3 * round_trip);
-        CHECK(w.core->waiters().watching() == 1);
+        CHECK(w.core->fair_queue().size() == 1);
     }
     SECTION("even if that one was cancelled")
     {
         w.cancel(*calls[350]);
         w.advance(1s);
         CHECK(w.told().attempts == 1);
-        CHECK(w.core->waiters().watching() == 1);
+        CHECK(w.core->fair_queue().size() == 1);
         CHECK(w.all_commands() == commands);
     }
     SECTION("and its knowledge of the holder")
@@ -312,7 +312,7 @@ TEST_CASE("a waiter that replaces one that left takes over its wait", "[core][wa
         w.close(w.order[0]);
         w.advance(1s);
         CHECK(w.all_commands() > commands);
-        CHECK(w.core->waiters().watching() == 1);
+        CHECK(w.core->fair_queue().size() == 1);
     }
 }
 
@@ -327,7 +327,7 @@ TEST_CASE("a waiter replaces one without notifications by asking at once", "[cor
     w.acquire("r", {.timeout = 60s});
     w.advance(100ms);
     REQUIRE(w.told().attempts == 1);
-    REQUIRE(w.core->waiters().watching() == (config.release_notifications ? 1 : 0));
+    REQUIRE(w.core->fair_queue().size() == (config.release_notifications ? 1 : 0));
     w.cancel(first);
     w.advance(round_trip);
     CHECK(w.told().attempts == (config.release_notifications ? 1 : 2));
@@ -474,7 +474,7 @@ TEST_CASE("a lost connection counts once although many waiters asked for notific
     w.advance_until([&] { return w.count(0, "PTTL") == 8; });
     w.close(0);
     w.advance(5s);
-    CHECK(w.core->waiters().watching() == 8);
+    CHECK(w.core->fair_queue().size() == 8);
 }
 
 TEST_CASE("a key on the watched node alone keeps a waiter from a majority for one poll interval",
@@ -518,7 +518,7 @@ TEST_CASE("a waiter does not rely on a node in quarantine", "[core][watch][guard
     // The attempt shows the loss to the client.
     w.advance_until([&] { return w.told().nodes_quarantined == 1; });
     w.advance(1s);
-    CHECK(w.core->waiters().watching() == 1);
+    CHECK(w.core->fair_queue().size() == 1);
     CHECK(w.last(w.order[1], 1) == std::vector<std::string>{"PTTL r"});
 }
 
@@ -540,7 +540,7 @@ TEST_CASE("a waiter whose connection for notifications is lost polls soon and tr
     SECTION("when the lock is held and the new connection notifies")
     {
         w.advance(200ms);
-        CHECK(w.core->waiters().watching() == 1);
+        CHECK(w.core->fair_queue().size() == 1);
         CHECK(w.last(w.order[0], 3).front() == "CLIENT TRACKING ON OPTIN NOLOOP");
         w.advance(1s);
         w.give_back_all();
@@ -559,7 +559,7 @@ TEST_CASE("very many waiters on a lost connection do not poll all at once", "[co
         (void)w.acquire(name, {.timeout = 1h});
     }
     w.advance(3 * round_trip);
-    REQUIRE(w.core->waiters().watching() == many);
+    REQUIRE(w.core->fair_queue().size() == many);
     const std::uint64_t before = w.told().attempts;
     lose_watches(w);
     w.advance(1s);
@@ -567,7 +567,7 @@ TEST_CASE("very many waiters on a lost connection do not poll all at once", "[co
     CHECK(w.told().attempts - before >= many / 4);
     w.advance(2s);
     CHECK(w.told().attempts - before >= many);
-    CHECK(w.core->waiters().watching() == many);
+    CHECK(w.core->fair_queue().size() == many);
 }
 
 TEST_CASE("each of very many waiters on a lost connection polls within its deadline",
@@ -582,7 +582,7 @@ TEST_CASE("each of very many waiters on a lost connection polls within its deadl
         (void)w.acquire(name, {.timeout = i < hurried ? 1000ms : 3'600'000ms});
     }
     w.advance(3 * round_trip);
-    REQUIRE(w.core->waiters().watching() == many);
+    REQUIRE(w.core->fair_queue().size() == many);
     w.peers[0]->master.forget(w.peers[0]->speaks);
     for (unsigned i = 0; i < hurried; ++i) {
         w.give_back_all(std::to_string(i));
@@ -689,7 +689,7 @@ TEST_CASE("an acquire that is cancelled during an attempt after a notification l
     w.advance(4 * round_trip);
     CHECK(w.keys() == 0);
     CHECK(w.sets() == counts{2, 2, 2});
-    CHECK(w.core->waiters().watching() == 0);
+    CHECK(w.core->fair_queue().size() == 0);
 }
 
 TEST_CASE("an acquire after a notified one that was cancelled asks without a wait", "[core][watch]")

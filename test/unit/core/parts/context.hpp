@@ -76,7 +76,7 @@ private:
 };
 
 /// Keeps the reports of the node with this number.
-struct node_reports final : core::round_events {
+struct node_reports final : core::round_events, core::key_events, core::connection_events {
     explicit node_reports(unsigned number) : index(number) {}
 
     void on_vote(core::round& /*r*/, unsigned node, node_outcome outcome,
@@ -185,7 +185,7 @@ struct ready_node {
     part_context context;
     node_reports events{0};
     core::lease l;
-    core::node_state state{context.shared, events, 0, context.settings.nodes[0]};
+    core::node_state state{context.shared, {events, events, events}, 0, context.settings.nodes[0]};
     core::handshake greeting{context.settings, context.settings.nodes[0]};
     core::admission admission{context.settings.guard ? &*context.settings.guard : nullptr};
     core::requests requests{state, {context.shared, greeting, admission}};

@@ -44,7 +44,7 @@ public:
     node_reports reports{1};
     model_master server;
     struct session session;
-    core::node node{context.shared, reports, 1, context.settings.nodes[1]};
+    core::node node{context.shared, {reports, reports, reports}, 1, context.settings.nodes[1]};
 };
 
 using events = std::vector<connection_event>;
