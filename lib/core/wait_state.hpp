@@ -57,6 +57,7 @@ struct wait_state {
     base::instant poll_at{};
     /// The time between two polls where nothing better is known.
     base::nanos backoff{};
+    /// Since when the acquire waits for the same end.
     base::instant watched_since{};
     /// The end of the key in the way by the last answer.
     base::instant refused_until = unknown_end;

@@ -299,6 +299,9 @@ void fair_queue::note_place(operation& op, const queue_place& found) noexcept
     } else if (may_be_idle && (!w.idle_since || !is_same)) {
         w.idle_since = shared_.now;
     }
+    if (!is_same) {
+        w.watched_since = shared_.now;
+    }
     w.next = next;
     w.before = found.before;
     if (std::exchange(w.number, found.number) == 0) {

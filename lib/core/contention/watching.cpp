@@ -18,6 +18,8 @@ namespace {
 constexpr nanos poll_of_one = std::chrono::milliseconds{1};
 /// The polls of all clients for one resource: the longer, the more tickets are before.
 constexpr nanos poll_a_ticket = std::chrono::milliseconds{10};
+/// A turn of a client without notifications takes at least as long.
+constexpr int round_trips_a_turn = 4;
 /// A poll also renews the ticket, whose ttl is twice as long. It is long, since each renewal
 /// notifies the next waiter.
 constexpr nanos usual_longest_poll = std::chrono::seconds{15};
@@ -55,15 +57,20 @@ void fair_queue::watch(operation& op)
     set_poll(op, shared_.now + std::max<nanos>(w.backoff, settings_.node_timeout));
 }
 
-/// The first waiter polls at its back-off, and the others more rarely the farther back they are.
+/// The first waiter polls at its back-off. The others poll more rarely the farther back they are,
+/// and the longer their place has stayed the same.
 void fair_queue::wait_without_notification(operation& op) noexcept
 {
     const wait_state& w = op.wait;
-    const auto before = static_cast<std::int64_t>(w.before.value_or(0));
-    const nanos longest =
-        std::min<nanos>(settings_.backoff_max, settings_.backoff_min + poll_a_ticket * before);
-    const nanos wait =
-        w.at == stage::behind ? longest - shared_.random_below(longest / 4) : w.backoff;
+    nanos wait = w.backoff;
+    if (w.at == stage::behind) {
+        const auto before = static_cast<std::int64_t>(w.before.value_or(0));
+        const nanos stayed = shared_.now - w.watched_since;
+        wait = std::max(round_trips_a_turn * round_trip_ * before, stayed / 4);
+        wait = std::min<nanos>(
+            {wait, settings_.backoff_min + poll_a_ticket * before, settings_.backoff_max});
+        wait -= shared_.random_below(wait / 4);
+    }
     set_poll(op, shared_.now + std::max(wait, least_wait));
 }
 

@@ -655,18 +655,32 @@ TEST_CASE("a waiter directly after a ticket that no client has made asks at the 
     CHECK(c.held != nullptr);
 }
 
-TEST_CASE("without notifications a waiter polls at the back-off", "[core][fair_queue]")
+TEST_CASE("without notifications a waiter polls the more rarely the longer nothing moves",
+          "[core][fair_queue]")
 {
     queue_world w{{.release_notifications = false}};
+    const bool is_second = GENERATE(true, false);
+    if (!is_second) {
+        w.join(ticket_b);
+    }
     w.join(ticket_a);
     (void)w.acquire("r", {.timeout = 60s});
-    w.advance(round_trip);
+    w.advance(2 * round_trip);
+    REQUIRE(w.calls_of(resp::queue_script).size() == 1);
+    const nanos at_first = (is_second ? 1 : 2) * 4 * round_trip;
+    w.advance(at_first * 3 / 4 - 1ns);
+    CHECK(w.told().polls == 0);
+    w.advance(at_first / 4 + 1ns);
+    CHECK(w.told().polls == 1);
+    w.advance(1s);
     const nanos interval = w.poll_interval();
-    // The waiter is the second one.
-    const nanos longest = w.settings.backoff_min + 10ms;
+    const nanos longest = w.settings.backoff_min + (is_second ? 1 : 2) * 10ms;
     CHECK(interval <= longest + 2 * round_trip);
     CHECK(interval >= longest * 3 / 4);
     CHECK(w.sets() == counts{1, 1, 1});
+    if (!is_second) {
+        w.leave(ticket_b);
+    }
     w.leave(ticket_a);
     w.advance(1s);
     CHECK(w.sets()[0] > 3);
