@@ -3,7 +3,9 @@
 #include "core/node/connection.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <new>
+#include <utility>
 
 namespace redlock::core {
 
@@ -82,6 +84,23 @@ void network::on_closed(instant now, unsigned index, std::string_view reason) no
     c_.shared.now = now;
     c_.nodes[index]->connection().on_closed(reason);
     c_.run();
+}
+
+node_mask network::take_written() noexcept
+{
+    const node_mask written = std::exchange(c_.shared.written, 0);
+    encoded_batches same;
+    for (node_mask left = written; left != 0; left &= left - 1) {
+        const auto index = static_cast<unsigned>(std::countr_zero(left));
+        step_or_break_off(index, [&](connection& c) {
+            // After a failure the words are gone.
+            encoded_batches copied = std::exchange(same, {});
+            c.on_turn_end(copied);
+            same = copied;
+        });
+    }
+    c_.shared.written &= ~written;
+    return written;
 }
 
 void network::on_time() noexcept

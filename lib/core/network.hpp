@@ -51,7 +51,8 @@ public:
     {
         return std::exchange(c_.shared.to_close, 0);
     }
-    [[nodiscard]] node_mask take_written() noexcept { return std::exchange(c_.shared.written, 0); }
+    /// Ends the turn: the nodes to which there is something to write.
+    [[nodiscard]] node_mask take_written() noexcept;
     [[nodiscard]] bool has_output(unsigned node) const noexcept
     {
         return !c_.nodes[node]->out().empty();

@@ -251,6 +251,27 @@ void append(std::string& out, const Words&... words)
     out.resize(size);
 }
 
+/// Appends a part of a command. The caller has appended `append_size` before.
+template <class... Words>
+void append_part(std::string& out, const Words&... words)
+{
+    const std::size_t before = out.size();
+    out.resize(before + (detail::bound_of(detail::as_word(words)) + ... + 0));
+    detail::writer w(out.data() + before);
+    (w.put(detail::as_word(words)), ...);
+    out.resize(static_cast<std::size_t>(w.at() - out.data()));
+}
+
+/// Appends the number of words of a command.
+inline void append_size(std::string& out, std::size_t words)
+{
+    const std::size_t before = out.size();
+    out.resize(before + detail::max_header);
+    detail::writer w(out.data() + before);
+    w.header('*', words);
+    out.resize(static_cast<std::size_t>(w.at() - out.data()));
+}
+
 /// HELLO 3 [AUTH user password] [SETNAME name]. Contains AUTH if there is a user or a password; an
 /// empty user becomes "default". Contains SETNAME if there is a name.
 void append_hello(std::string& out, std::string_view user, std::string_view password,

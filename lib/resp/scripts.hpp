@@ -48,6 +48,51 @@ inline constexpr script extend_script{
     "end",
     "d5acb5c7c024cae8dac2c0506d98c6233f858abc"};
 
+/// Deletes each key whose value is the argument of the same number. Returns a string with a digit
+/// for each key:
+///
+/// - 1: deleted;
+/// - 0: another value, another type, or no key.
+inline constexpr script release_batch_script{
+    "local values = redis.call(\"mget\",unpack(KEYS))\n"
+    "local ours = {}\n"
+    "for i = 1,#KEYS do\n"
+    "    if values[i] == ARGV[i] then\n"
+    "        ours[#ours+1] = KEYS[i]\n"
+    "        values[i] = \"1\"\n"
+    "    else\n"
+    "        values[i] = \"0\"\n"
+    "    end\n"
+    "end\n"
+    "if ours[1] then\n"
+    "    redis.call(\"del\",unpack(ours))\n"
+    "end\n"
+    "return table.concat(values)",
+    "8e9c397693a2b8a5d54e6675299c20a273d95ab0"};
+
+/// Extends the ttl of each key whose value is the argument of the same number. The ttls, in
+/// milliseconds, follow these arguments. A server before Redis 7.0 does not know GT, so the script
+/// compares there. Returns a string with a digit for each key:
+///
+/// - 1: extended;
+/// - 0: another value, another type, or no key.
+inline constexpr script extend_batch_script{
+    "local values = redis.call(\"mget\",unpack(KEYS))\n"
+    "for i = 1,#KEYS do\n"
+    "    if values[i] == ARGV[i] then\n"
+    "        local ttl = ARGV[#KEYS+i]\n"
+    "        if redis.pcall(\"pexpire\",KEYS[i],ttl,\"gt\") ~= 1 and\n"
+    "           redis.call(\"pttl\",KEYS[i]) < tonumber(ttl) then\n"
+    "            redis.call(\"pexpire\",KEYS[i],ttl)\n"
+    "        end\n"
+    "        values[i] = \"1\"\n"
+    "    else\n"
+    "        values[i] = \"0\"\n"
+    "    end\n"
+    "end\n"
+    "return table.concat(values)",
+    "39c63503d42b825a76f94af87365eae243705bba"};
+
 /// Returns an array: the first 64 bytes of the key's value, or null if there is none, and the
 /// remaining ttl as PTTL returns it. An owner token needs no more bytes, and the key may belong to
 /// another program and be large.

@@ -18,9 +18,9 @@ struct contract_script {
 
 /// All scripts of the contract. Single keys: release, extend, inspect, count with a fencing
 /// counter. Then: align counters, admit a node. Several keys: take, extend, release. Then: store a
-/// label. The queue of waiting clients: keep a place, leave, ask for the state. They are written
-/// out here again and not taken from the library, because this is the agreed text, whatever the
-/// library sends.
+/// label. The queue of waiting clients: keep a place, leave, ask for the state. Several locks:
+/// release, extend. They are written out here again and not taken from the library, because this is
+/// the agreed text, whatever the library sends.
 inline constexpr std::array contract_scripts{
     contract_script{"release", "647c65a442733a1aa440f99908d249d13b4d6c4a",
                     "if redis.call(\"get\",KEYS[1]) == ARGV[1] then\n"
@@ -249,6 +249,36 @@ inline constexpr std::array contract_scripts{
                     "local time = redis.call(\"time\")\n"
                     "local age = (time[1]*1000000+time[2]-first[2])/1000\n"
                     "return {redis.call(\"zcard\",KEYS[1]),math.max(0,math.min(age,1e15))}"},
+    contract_script{"release_batch", "8e9c397693a2b8a5d54e6675299c20a273d95ab0",
+                    "local values = redis.call(\"mget\",unpack(KEYS))\n"
+                    "local ours = {}\n"
+                    "for i = 1,#KEYS do\n"
+                    "    if values[i] == ARGV[i] then\n"
+                    "        ours[#ours+1] = KEYS[i]\n"
+                    "        values[i] = \"1\"\n"
+                    "    else\n"
+                    "        values[i] = \"0\"\n"
+                    "    end\n"
+                    "end\n"
+                    "if ours[1] then\n"
+                    "    redis.call(\"del\",unpack(ours))\n"
+                    "end\n"
+                    "return table.concat(values)"},
+    contract_script{"extend_batch", "39c63503d42b825a76f94af87365eae243705bba",
+                    "local values = redis.call(\"mget\",unpack(KEYS))\n"
+                    "for i = 1,#KEYS do\n"
+                    "    if values[i] == ARGV[i] then\n"
+                    "        local ttl = ARGV[#KEYS+i]\n"
+                    "        if redis.pcall(\"pexpire\",KEYS[i],ttl,\"gt\") ~= 1 and\n"
+                    "           redis.call(\"pttl\",KEYS[i]) < tonumber(ttl) then\n"
+                    "            redis.call(\"pexpire\",KEYS[i],ttl)\n"
+                    "        end\n"
+                    "        values[i] = \"1\"\n"
+                    "    else\n"
+                    "        values[i] = \"0\"\n"
+                    "    end\n"
+                    "end\n"
+                    "return table.concat(values)"},
 };
 
 /// The scripts of the contract, in the order of `contract_scripts`.
@@ -265,9 +295,11 @@ enum class contract : std::uint8_t {
     label,
     queue,
     leave,
-    queue_state,  // the last one
+    queue_state,
+    release_batch,
+    extend_batch,  // the last one
 };
-static_assert(contract_scripts.size() == static_cast<std::size_t>(contract::queue_state) + 1);
+static_assert(contract_scripts.size() == static_cast<std::size_t>(contract::extend_batch) + 1);
 
 [[nodiscard]] constexpr const contract_script& script_for(contract which) noexcept
 {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <string>
+#include <vector>
 
 // The scripts for any number of keys.
 namespace redlock::testing {
@@ -204,6 +205,53 @@ std::string model_master::release_all(instant now, session& s, const words& keys
         }
     }
     return integer(all ? 1 : 0);
+}
+
+/// Releases several locks. Arguments: a token for each
+std::string model_master::release_batch(instant now, session& s, const words& keys,
+                                        const words& args)
+{
+    return write_batch(now, s, keys, args,
+                       [&](std::size_t i) { change(keys[i], std::nullopt, &s); });
+}
+
+/// Extends several locks. Arguments: a token for each, a ttl_ms for each
+std::string model_master::extend_batch(instant now, session& s, const words& keys,
+                                       const words& args)
+{
+    return write_batch(now, s, keys, args, [&](std::size_t i) {
+        const milliseconds ttl{as_number(args.at(keys.size() + i))};
+        if (pttl(now, keys[i]) < ttl.count()) {
+            change(keys[i], entry{args.at(i), now + ttl, false}, &s);
+        }
+    });
+}
+
+/// Calls `write` for each key that has its token. A read-only server refuses the first write.
+template <class Write>
+std::string model_master::write_batch(instant now, session& s, const words& keys, const words& args,
+                                      Write write)
+{
+    // MGET tracks its keys after it has read all of them.
+    std::vector<bool> ours;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        come_upon(now, s, keys[i]);
+        ours.push_back(has(now, keys[i], args.at(i)));
+    }
+    for (const std::string& key : keys) {
+        track(s, key);
+    }
+    if (is_read_only && std::ranges::find(ours, true) != ours.end()) {
+        return error(read_only);
+    }
+    std::string told;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (ours[i]) {
+            write(i);
+        }
+        told += ours[i] ? '1' : '0';
+    }
+    return bulk(told);
 }
 
 }  // namespace redlock::testing

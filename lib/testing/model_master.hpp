@@ -193,6 +193,11 @@ private:
     std::string take(base::instant now, session& s, const words& keys, const words& args);
     std::string extend_all(base::instant now, session& s, const words& keys, const words& args);
     std::string release_all(base::instant now, session& s, const words& keys, const words& args);
+    std::string release_batch(base::instant now, session& s, const words& keys, const words& args);
+    std::string extend_batch(base::instant now, session& s, const words& keys, const words& args);
+    template <class Write>
+    std::string write_batch(base::instant now, session& s, const words& keys, const words& args,
+                            Write write);
     std::string zadd(base::instant now, session& s, const words& command);
     std::string zrange(base::instant now, session& s, const words& command);
     std::string zrank(base::instant now, const session& s, const words& command) const;

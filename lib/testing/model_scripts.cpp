@@ -33,7 +33,9 @@ bool takes(contract script, std::size_t keys)
         case contract::admit:
         case contract::take:
         case contract::extend_all:
-        case contract::release_all: break;
+        case contract::release_all:
+        case contract::release_batch:
+        case contract::extend_batch: break;
     }
     return keys != 0;
 }
@@ -96,9 +98,10 @@ std::string model_master::run(instant now, session& s, script which, const words
     const words args(end_of_keys, command.end());
     const std::string& key = keys.front();
     // A release of a key that doesn't exist writes nothing, so a read-only server permits it. The
-    // scripts of the queue find out themselves whether they write.
+    // scripts of the queue and those for several locks find out themselves whether they write.
     const bool reads_first = which == script::inspect || which == script::queue ||
-                             which == script::leave || which == script::queue_state;
+                             which == script::leave || which == script::queue_state ||
+                             which == script::release_batch || which == script::extend_batch;
     if (is_read_only && !reads_first &&
         (which != script::release || has(now, key, command.at(4)))) {
         return error(read_only);
@@ -113,6 +116,8 @@ std::string model_master::run(instant now, session& s, script which, const words
         case script::queue: return keep_place(now, s, keys, args);
         case script::leave: return leave(now, s, keys, args);
         case script::queue_state: return queue_state(now, s, key);
+        case script::release_batch: return release_batch(now, s, keys, args);
+        case script::extend_batch: return extend_batch(now, s, keys, args);
         case script::inspect:
         case script::release:
         case script::count:
@@ -131,7 +136,9 @@ std::string model_master::run(instant now, session& s, script which, const words
         case script::label:
         case script::queue:
         case script::leave:
-        case script::queue_state: break;
+        case script::queue_state:
+        case script::release_batch:
+        case script::extend_batch: break;
     }
     const entry* e = find(now, key);
     if (e != nullptr && e->foreign_kind) {

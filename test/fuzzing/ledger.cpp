@@ -12,52 +12,78 @@ namespace redlock::test {
 using core::bit;
 using core::node_mask;
 
-namespace {
-
-enum class purpose { set, take, extend, release, none };
-
+/// The request of a command about one lock.
 struct meaning {
-    purpose what = purpose::none;
+    enum class purpose { set, take, extend, release };
+
+    purpose what;
     std::string_view token;
     base::nanos ttl{};
 };
+
+namespace {
 
 base::nanos milliseconds_of(const std::string& text)
 {
     return std::chrono::milliseconds{std::stoll(text)};
 }
 
+using meanings = std::vector<meaning>;
+
 /// For EVALSHA and EVAL: digest or text, the number of keys, the keys, and the arguments.
-meaning meaning_of_script(const words& w)
+meanings meanings_of_script(const words& w)
 {
     const auto runs = [&w](const resp::script& s) {
         return w.at(1) == (w[0] == "EVAL" ? s.text : s.sha1);
     };
-    const std::size_t arguments = 3 + std::stoul(w.at(2));
+    const std::size_t keys = std::stoul(w.at(2));
+    const std::size_t arguments = 3 + keys;
     if (runs(resp::take_script)) {
-        return {purpose::take, w.at(arguments), milliseconds_of(w.at(arguments + 1))};
+        return {{meaning::purpose::take, w.at(arguments), milliseconds_of(w.at(arguments + 1))}};
     }
     if (runs(resp::extend_script) || runs(resp::extend_all_script)) {
-        return {purpose::extend, w.at(arguments), milliseconds_of(w.at(arguments + 1))};
+        return {{meaning::purpose::extend, w.at(arguments), milliseconds_of(w.at(arguments + 1))}};
     }
     if (runs(resp::release_script) || runs(resp::release_all_script)) {
-        return {purpose::release, w.at(arguments)};
+        return {{meaning::purpose::release, w.at(arguments)}};
     }
-    return {};
+    meanings all;
+    for (std::size_t i = 0; i < keys; ++i) {
+        if (runs(resp::release_batch_script)) {
+            all.push_back({meaning::purpose::release, w.at(arguments + i)});
+        } else if (runs(resp::extend_batch_script)) {
+            all.push_back({meaning::purpose::extend, w.at(arguments + i),
+                           milliseconds_of(w.at(arguments + keys + i))});
+        }
+    }
+    return all;
 }
 
-meaning meaning_of(const words& w)
+/// The requests of a command, one for each lock that it is about.
+meanings meanings_of(const words& w)
 {
     if (w[0] == "SET" && w.at(1).find("redlock:pending:") != std::string::npos) {
         return {};
     }
     if (w[0] == "SET") {
-        return {purpose::set, w.at(2), milliseconds_of(w.at(5))};
+        return {{meaning::purpose::set, w.at(2), milliseconds_of(w.at(5))}};
     }
     if (w[0] == "DELIFEQ" || w[0] == "DELEX") {
-        return {purpose::release, w.back()};
+        return {{meaning::purpose::release, w.back()}};
     }
-    return w[0] == "EVALSHA" || w[0] == "EVAL" ? meaning_of_script(w) : meaning{};
+    return w[0] == "EVALSHA" || w[0] == "EVAL" ? meanings_of_script(w) : meanings{};
+}
+
+/// The answer about the lock with this number.
+answer::kind answer_about(std::size_t number, const answer& all, std::size_t locks)
+{
+    if (all.what != answer::kind::digits) {
+        return all.what;
+    }
+    if (all.digits.size() != locks) {
+        return answer::kind::other;
+    }
+    return all.digits[number] == '1' ? answer::kind::one : answer::kind::zero;
 }
 
 }  // namespace
@@ -69,48 +95,54 @@ base::instant validity_end(base::instant t0, base::nanos ttl, int drift_percent)
 
 void ledger::note_request(unsigned node, const request& r)
 {
-    const meaning m = meaning_of(r.command);
-    if (m.what == purpose::none || m.what == purpose::release) {
-        return;
-    }
-    of_key& k = keys_[std::string(m.token)];
-    vote& v = k.votes.at(node);
-    if (m.what != purpose::extend || !k.taken_up_besides) {
-        v.asked_until = std::max(v.asked_until, r.at + m.ttl);
-    }
-    if (m.what != purpose::extend) {
-        k.asked |= bit(node);
-        k.first = k.first.value_or(r.at);
+    for (const meaning& m : meanings_of(r.command)) {
+        if (m.what == meaning::purpose::release) {
+            continue;
+        }
+        of_key& k = keys_[std::string(m.token)];
+        vote& v = k.votes.at(node);
+        if (m.what != meaning::purpose::extend || !k.taken_up_besides) {
+            v.asked_until = std::max(v.asked_until, r.at + m.ttl);
+        }
+        if (m.what != meaning::purpose::extend) {
+            k.asked |= bit(node);
+            k.first = k.first.value_or(r.at);
+        }
     }
 }
 
-void ledger::note_answer(unsigned node, const request& r, answer a)
+void ledger::note_answer(unsigned node, const request& r, const answer& a)
 {
-    const meaning m = meaning_of(r.command);
-    if (m.what == purpose::none) {
-        return;
+    const meanings all = meanings_of(r.command);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        note_answer(node, r.at, all[i], answer_about(i, a, all.size()));
     }
+}
+
+void ledger::note_answer(unsigned node, base::instant asked, const meaning& m, answer::kind a)
+{
+    using kind = answer::kind;
     of_key& k = keys_[std::string(m.token)];
     vote& v = k.votes.at(node);
-    const bool extends = m.what == purpose::extend && a == answer::one;
-    if (m.what == purpose::set || m.what == purpose::take) {
+    const bool extends = m.what == meaning::purpose::extend && a == kind::one;
+    if (m.what == meaning::purpose::set || m.what == meaning::purpose::take) {
         k.answered |= bit(node);
     }
-    const bool grants = (m.what == purpose::set && a == answer::ok) ||
-                        (m.what == purpose::take && a == answer::taken);
+    const bool grants = (m.what == meaning::purpose::set && a == kind::ok) ||
+                        (m.what == meaning::purpose::take && a == kind::taken);
     if (grants || extends) {
         k.granted |= bit(node);
-        v.backs = std::max(v.backs, validity_end(r.at, m.ttl, drift_percent_));
+        v.backs = std::max(v.backs, validity_end(asked, m.ttl, drift_percent_));
     }
     if (extends) {
-        v.extended = std::max(v.extended, r.at);
+        v.extended = std::max(v.extended, asked);
     }
-    if (m.what == purpose::release &&
-        (a == answer::one || a == answer::zero || a == answer::error)) {
+    if (m.what == meaning::purpose::release &&
+        (a == kind::one || a == kind::zero || a == kind::error)) {
         k.released |= bit(node);
     }
-    if ((m.what == purpose::extend || m.what == purpose::release) &&
-        (a == answer::zero || a == answer::error)) {
+    if ((m.what == meaning::purpose::extend || m.what == meaning::purpose::release) &&
+        (a == kind::zero || a == kind::error)) {
         k.missing |= bit(node);
     }
 }

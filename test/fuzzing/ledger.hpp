@@ -19,9 +19,23 @@ struct request {
     base::instant at;
 };
 
-/// The part of a reply that counts as evidence. `taken` is the reply of a script that took several
-/// keys.
-enum class answer { ok, taken, one, zero, error, other };
+/// The part of a reply that counts as evidence.
+struct answer {
+    enum class kind {
+        ok,
+        taken,  ///< of a script that took several keys
+        one,
+        zero,
+        digits,  ///< of a script for several locks: 1 or 0 for each
+        error,
+        other,
+    };
+
+    kind what = kind::other;
+    std::string digits{};
+};
+
+struct meaning;
 
 /// The first instant at which a lock asked for at `t0` is no longer valid.
 [[nodiscard]] base::instant validity_end(base::instant t0, base::nanos ttl, int drift_percent);
@@ -40,7 +54,7 @@ public:
     {}
 
     void note_request(unsigned node, const request& r);
-    void note_answer(unsigned node, const request& r, answer a);
+    void note_answer(unsigned node, const request& r, const answer& a);
     /// The first owner does not know what the adopting client asks for with the same token. From
     /// here on the sender of an extend is unknown, so no extend counts for the life of keys.
     void note_taken_up_besides(std::string_view token)
@@ -107,6 +121,7 @@ private:
         std::array<vote, most_nodes> votes;
     };
 
+    void note_answer(unsigned node, base::instant asked, const meaning& m, answer::kind a);
     [[nodiscard]] bool leaves_no_majority(core::node_mask without) const;
     [[nodiscard]] const of_key* find(std::string_view token) const;
 

@@ -34,20 +34,24 @@ bool is_of_a_lock(std::string_view key)
 
 answer evidence_of(const resp::reply& r)
 {
+    using kind = answer::kind;
     if (r.type() == resp::reply_type::simple_string && r.text() == "OK") {
-        return answer::ok;
+        return {kind::ok};
     }
     if (r.is_error()) {
-        return answer::error;
+        return {kind::error};
     }
     const bool is_pair = r.type() == resp::reply_type::array && r.size() == 2;
     if (is_pair && r.at(0).is_integer() && r.at(0).integer() == 0) {
-        return answer::taken;
+        return {kind::taken};
     }
     if (r.is_integer() && (r.integer() == 0 || r.integer() == 1)) {
-        return r.integer() == 1 ? answer::one : answer::zero;
+        return {r.integer() == 1 ? kind::one : kind::zero};
     }
-    return answer::other;
+    if (r.is_string() && r.text().find_first_not_of("01") == std::string_view::npos) {
+        return {kind::digits, std::string(r.text())};
+    }
+    return {};
 }
 
 }  // namespace

@@ -79,14 +79,17 @@ struct peer {
     /// Whether an early answer may have been a grant or an extend.
     [[nodiscard]] bool may_have_granted() const
     {
-        return std::any_of(early.begin(), early.end(), [](answer a) {
-            return a == answer::ok || a == answer::taken || a == answer::one;
+        return std::any_of(early.begin(), early.end(), [](const answer& a) {
+            using kind = answer::kind;
+            return a.what == kind::ok || a.what == kind::taken || a.what == kind::one ||
+                   a.what == kind::digits;
         });
     }
     /// The same for any answer that says whether it has a key.
     [[nodiscard]] bool may_have_decided() const
     {
-        return std::any_of(early.begin(), early.end(), [](answer a) { return a != answer::other; });
+        return std::any_of(early.begin(), early.end(),
+                           [](const answer& a) { return a.what != answer::kind::other; });
     }
 };
 

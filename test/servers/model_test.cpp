@@ -40,6 +40,8 @@ constexpr std::size_t release_all_script = 8;
 constexpr std::size_t queue_script = 10;
 constexpr std::size_t leave_script = 11;
 constexpr std::size_t queue_state_script = 12;
+constexpr std::size_t release_batch_script = 13;
+constexpr std::size_t extend_batch_script = 14;
 
 using clock_type = std::chrono::steady_clock;
 
@@ -377,6 +379,13 @@ private:
         return keys;
     }
 
+    std::vector<std::string> any_values(std::size_t count)
+    {
+        std::vector<std::string> all;
+        std::generate_n(std::back_inserter(all), count, [this] { return any_value(); });
+        return all;
+    }
+
     /// A counter below this value is new.
     std::string any_least(std::int64_t today, const std::string& counter)
     {
@@ -387,7 +396,16 @@ private:
     void use_a_group(std::size_t who)
     {
         const auto keys = some_keys();
-        switch (below(6)) {
+        switch (below(8)) {
+            case 6: of_all(who, release_batch_script, keys, false, any_values(keys.size())); return;
+            case 7: {
+                auto arguments = any_values(keys.size());
+                for (std::size_t i = 0; i < keys.size(); ++i) {
+                    arguments.push_back(longer_or_shorter());
+                }
+                of_all(who, extend_batch_script, keys, false, arguments);
+                return;
+            }
             case 0:
                 if (below(4) == 0) {
                     return take_at_the_end(who, keys);

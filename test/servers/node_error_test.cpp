@@ -368,8 +368,8 @@ TEST_CASE("a client survives a script flush while many commands are in flight", 
             admin->ask({"SCRIPT", "FLUSH"});
         }
     });
-    // Repeat until the flush has hit enough commands.
-    for (unsigned round = 0; round < 1000 && mine.stats().script_reloads < 1000; ++round) {
+    // Repeat until the flush has hit enough commands. Most of them are batches of many locks.
+    for (unsigned round = 0; round < 1000 && mine.stats().script_reloads < 100; ++round) {
         std::vector<pending<taken>> asked;
         for (unsigned i = 0; i < 64; ++i) {
             asked.push_back(
@@ -396,7 +396,7 @@ TEST_CASE("a client survives a script flush while many commands are in flight", 
     for (unsigned i = 0; i < 64; ++i) {
         CHECK(nodes.count("r" + std::to_string(i)) == 0);
     }
-    CHECK(mine.stats().script_reloads >= 1000);
+    CHECK(mine.stats().script_reloads >= 100);
 }
 
 TEST_CASE("a client survives script flushes between and during commands", "[servers]")

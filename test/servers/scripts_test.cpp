@@ -109,6 +109,42 @@ TEST_CASE("the release script deletes only a key of its owner", "[servers][scrip
     CHECK(node.command({"DBSIZE"}) == "0");
 }
 
+TEST_CASE("the scripts for several locks treat each key by itself", "[servers][scripts]")
+{
+    const server node({.kind = each_kind()});
+    const words keys{"mine", "theirs", "none", "list", "mine too"};
+    const auto put_all = [&] {
+        put(node, "mine", "a");
+        put(node, "theirs", "x");
+        put(node, "mine too", "e");
+        node.command({"DEL", "list"});
+        node.command({"LPUSH", "list", "d"});
+    };
+    put_all();
+    CHECK(run(node, resp::extend_batch_script, keys,
+              {"a", "b", "c", "d", "e", "500000", "500000", "500000", "500000", "1000000"}) ==
+          "10001");
+    // The ttls were 100 s, 500 s and 1000 s. A busy machine may pause for half of that.
+    CHECK(node.pttl("mine") > 250s);
+    CHECK(node.pttl("mine") <= 500s);
+    CHECK(node.pttl("theirs") <= 100s);
+    CHECK(node.pttl("mine too") > 500s);
+    CHECK_FALSE(node.exists("none"));
+    CHECK(node.pttl("list") < 0s);
+    node.command({"PERSIST", "mine too"});
+    CHECK(run(node, resp::extend_batch_script, {"mine", "mine too"},
+              {"a", "e", "1000", "1000000"}) == "11");
+    CHECK(node.pttl("mine") > 250s);
+    CHECK(node.pttl("mine too") > 500s);
+
+    CHECK(run(node, resp::release_batch_script, keys, {"a", "b", "c", "d", "e"}) == "10001");
+    CHECK_FALSE(node.exists("mine"));
+    CHECK_FALSE(node.exists("mine too"));
+    CHECK(node.get("theirs") == "x");
+    CHECK(node.command({"TYPE", "list"}) == "list");
+    CHECK(run(node, resp::release_batch_script, {"mine", "none"}, {"a", "c"}) == "00");
+}
+
 TEST_CASE("the label script replaces only a label", "[servers][scripts]")
 {
     const server node({.kind = each_kind()});

@@ -46,6 +46,7 @@ constexpr const test::contract_script& script_to_count = script_for(contract::co
 constexpr const test::contract_script& script_to_raise = script_for(contract::align);
 constexpr const test::contract_script& script_to_take = script_for(contract::take);
 constexpr const test::contract_script& script_to_release_all = script_for(contract::release_all);
+constexpr const test::contract_script& script_of_releases = script_for(contract::release_batch);
 
 /// The value of a counter that lasts. Zero: the counter is new, or the reply has no counter.
 std::int64_t counter_in(std::string_view reply)
@@ -58,15 +59,17 @@ std::int64_t counter_in(std::string_view reply)
     return value < least_seeded ? 0 : value;
 }
 
-/// The position of the token in a release. Zero: the command isn't a release.
-std::size_t token_of_release(const test::words& command)
+/// The tokens of a release. Empty: the command isn't a release.
+std::span<const std::string> tokens_of_release(const test::words& command)
 {
     if (command.front() == "DELIFEQ" || command.front() == "DELEX") {
-        return command.size() - 1;
+        return std::span(command).last(1);
     }
-    const bool is_release =
-        is_script(command, script_to_release) || is_script(command, script_to_release_all);
-    return is_release ? 3 + std::stoul(command.at(2)) : 0;
+    const bool is_release = is_script(command, script_to_release) ||
+                            is_script(command, script_to_release_all) ||
+                            is_script(command, script_of_releases);
+    return is_release ? std::span(command).subspan(3 + std::stoul(command.at(2)))
+                      : std::span<const std::string>();
 }
 
 /// Whether two locks have a resource in common.
@@ -396,8 +399,10 @@ void checker::on_reply(link& l, const test::words& command, std::string_view rep
         } else if (!is_error) {
             l.votes.push_back({0, kind::counted, token, counter_in(reply.substr(granted.size()))});
         }
-    } else if (const std::size_t token = token_of_release(command); token != 0 && !is_error) {
-        l.votes.push_back({0, kind::released, command[token]});
+    } else if (const auto tokens = tokens_of_release(command); !tokens.empty() && !is_error) {
+        for (const std::string& token : tokens) {
+            l.votes.push_back({0, kind::released, token});
+        }
     } else if (!is_error) {
         if (command.front() == "INCR" && reply.starts_with(":1\r")) {
             on_begun(l, command.at(1));

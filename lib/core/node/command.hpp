@@ -10,6 +10,7 @@
 
 namespace redlock::core {
 
+struct batch;
 struct pending_release;
 struct lease;
 struct round;
@@ -32,6 +33,8 @@ enum class command : std::uint8_t {
     release,             ///< Compare-and-delete that a caller waits for.
     background_release,  ///< Compare-and-delete that no caller waits for.
     pending_release,     ///< Compare-and-delete that is sent late or again.
+    release_batch,       ///< Several of these compare-and-deletes, in one script.
+    extend_batch,        ///< Several extends in one script.
     inspect,             ///< GET and PTTL in one script.
     admission,           ///< A step of the restart guard.
     start_tracking,      ///< CLIENT TRACKING ON: asks for notifications of keys that are read.
@@ -86,9 +89,9 @@ enum class form : std::uint8_t {
 }
 
 /// The record that a command is sent for. The client counts a reference to a round or a lease until
-/// the reply.
+/// the reply. A batch is the record of several commands.
 struct command_subject {
-    enum class kind : std::uint8_t { none, round, lease, pending_release };
+    enum class kind : std::uint8_t { none, round, lease, pending_release, batch };
 
     command_subject() noexcept = default;
     command_subject(round& asked) noexcept : at(&asked), what(kind::round) {}
@@ -129,6 +132,12 @@ struct pending {
     {
         return *static_cast<pending_release*>(subject);
     }
+    [[nodiscard]] batch& of_batch() const noexcept { return *static_cast<batch*>(subject); }
 };
+
+[[nodiscard]] constexpr bool is_batch(command what) noexcept
+{
+    return what == command::release_batch || what == command::extend_batch;
+}
 
 }  // namespace redlock::core

@@ -43,6 +43,7 @@ struct command_traits {
     constexpr auto asked = command_subject::kind::round;
     constexpr auto held = command_subject::kind::lease;
     constexpr auto late = command_subject::kind::pending_release;
+    constexpr auto several = command_subject::kind::batch;
     // clang-format off
     static constexpr std::array<command_traits, static_cast<std::size_t>(handshake) + 1> rows{{
         {set, asked, usual, append_set, on_set, on_vote_lost},
@@ -60,6 +61,8 @@ struct command_traits {
         {release, asked, frees, append_release, on_release, on_release_lost},
         {background_release, held, frees, append_release, on_release, on_release_lost},
         {pending_release, late, frees, append_release, on_release, on_release_lost},
+        {release_batch, several, usual, append_release_batch, on_batch, on_batch_lost},
+        {extend_batch, several, usual, append_extend_batch, on_batch, on_batch_lost},
         {inspect, asked, usual, append_inspect, on_inspect, on_vote_lost},
         {admission, none, usual, append_admission, on_admission},
         {start_tracking, none, extra, append_start_tracking, on_tracking},

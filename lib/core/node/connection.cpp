@@ -345,8 +345,8 @@ void connection::forget(std::string_view reason, log_level level, ended_by whom)
     n_.requests.out().wipe();
     n_.handshake.login().forget();
     // The loss may decide rounds and add pending releases, but sends nothing to this node.
-    while (!n_.requests.empty()) {
-        const pending p = n_.requests.take_oldest();
+    pending p;
+    while (n_.requests.take_lost(p)) {
         forget_command(n_, p);
         n_.requests.drop_subject(p);
     }
@@ -379,6 +379,11 @@ void connection::schedule(const connection_end& end) noexcept
     } else {
         n_.state.wake_up = n_.state.now() + wait;
     }
+}
+
+void connection::on_turn_end(encoded_batches& same)
+{
+    n_.requests.send_batches(same);
 }
 
 void connection::stop() noexcept

@@ -43,6 +43,8 @@ public:
     void on_closed(std::string_view reason) noexcept;
     /// The instant `node_state::wake_up` has come.
     void on_time();
+    /// Sends what waits for the end of a turn. `same`: as in `requests`.
+    void on_turn_end(encoded_batches& same);
     /// Ends the connection for this reason, and plans the next attempt.
     void break_off(std::string_view reason, log_level level = log_level::warning) noexcept;
     /// Ends the connection, and makes no further one.

@@ -7,6 +7,7 @@
 #include "base/instant.hpp"
 #include "base/settings.hpp"
 #include "core/lease.hpp"
+#include "core/node/batch.hpp"
 #include "core/node/command.hpp"
 #include "core/node/counters.hpp"
 #include "core/node/fifo.hpp"
@@ -69,6 +70,7 @@ struct node_context {
     static constexpr std::size_t blocks_a_node = 8;
     output_blocks blocks{settings.nodes.size() * blocks_a_node};
     fifo<pending>::blocks fifo_blocks;
+    pool<batch> batches;
 
     template <class Record>
     void unref(Record& counted) noexcept

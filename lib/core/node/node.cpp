@@ -74,8 +74,12 @@ void node::ask(round& r, encoded_row& same)
     const bool is_common =
         !has_own_words && r.fencing == nullptr && r.asks_queue == 0 && !parts_.guard.is_on();
     requests& out = parts_.requests;
-    out.send(is_common && same.is_common ? same.commands : row_for(r), r, out.script_form(),
-             has_own_words ? nullptr : &same);
+    const command_row row = is_common && same.is_common ? same.commands : row_for(r);
+    if (row == command_row(command::extend)) {
+        out.send_extend(r);
+        return;
+    }
+    out.send(row, r, out.script_form(), has_own_words ? nullptr : &same);
     same.is_common = is_common;
     if (is_attempt(r.what)) {
         r.of->asked |= bit(parts_.state.index);
@@ -98,7 +102,7 @@ std::optional<node_outcome> node::send_release(round& r, encoded_row& same)
         return node_outcome::not_asked;
     }
     if (is_ready() && out.has_room()) {
-        out.send(command::release, r, out.release_form(l), &same);
+        out.send_release(command::release, r, l, &same);
         return std::nullopt;
     }
     if (parts_.releases.end_of_key(l) <= parts_.state.now()) {
@@ -118,7 +122,7 @@ void node::send_background_release(lease& l, encoded_row& same) noexcept
     ++parts_.state.shared.stats.background_releases;
     if (is_ready() && out.has_room()) {
         try {
-            out.send(command::background_release, l, out.release_form(l), &same);
+            out.send_release(command::background_release, l, l, &same);
             return;
         } catch (const std::bad_alloc&) {
             // The release is sent later, if there is memory to keep it.

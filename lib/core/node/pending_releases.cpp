@@ -246,7 +246,7 @@ void pending_releases::send_due(bool all)
         if (d.due > node_.now()) {
             d.pause /= 2;  // It is sent early, so the next pause does not grow.
         }
-        requests_.send(command::pending_release, d, requests_.release_form(*d.of));
+        requests_.send_release(command::pending_release, d, *d.of);
         waiting_.pop();
         if (one_by_one_from_ != instant{}) {
             one_by_one_from_ = node_.now() + pause_after_error;

@@ -105,7 +105,13 @@ bool on_extend(node_parts& n, const pending& p, const resp::reply& r)
         n.state.vote(asked, node_outcome::refused);
         return true;
     }
-    switch (n.requests.take_script_reply(p, r)) {
+    return take_extend(n, p, n.requests.take_script_reply(p, r), r);
+}
+
+bool take_extend(node_parts& n, const pending& p, script_result result, const resp::reply& r)
+{
+    round& asked = p.of_round();
+    switch (result) {
         case script_result::yes:
             n.state.events.waiters.on_extended(*asked.of);
             asked.of->granted.fetch_or(bit(n.state.index), std::memory_order_relaxed);
@@ -131,7 +137,12 @@ bool on_extend(node_parts& n, const pending& p, const resp::reply& r)
 
 bool on_release(node_parts& n, const pending& p, const resp::reply& r)
 {
-    switch (n.requests.take_script_reply(p, r)) {
+    return take_release(n, p, n.requests.take_script_reply(p, r), r);
+}
+
+bool take_release(node_parts& n, const pending& p, script_result result, const resp::reply& r)
+{
+    switch (result) {
         case script_result::yes: n.releases.settle(p, node_outcome::granted, {}); return true;
         case script_result::no: n.releases.settle(p, node_outcome::refused, {}); return true;
         case script_result::again: n.requests.send_again(p); return true;

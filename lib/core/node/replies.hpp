@@ -15,6 +15,7 @@ class reply;
 namespace redlock::core {
 
 struct node_parts;
+enum class script_result : std::uint8_t;
 
 // Each function takes the reply to one command, which `command_table.hpp` names. False: the
 // connection was given up.
@@ -31,6 +32,7 @@ bool on_repair(node_parts& n, const pending& p, const resp::reply& r);
 bool on_align(node_parts& n, const pending& p, const resp::reply& r);
 bool on_extend(node_parts& n, const pending& p, const resp::reply& r);
 bool on_release(node_parts& n, const pending& p, const resp::reply& r);
+bool on_batch(node_parts& n, const pending& p, const resp::reply& r);
 bool on_inspect(node_parts& n, const pending& p, const resp::reply& r);
 bool on_admission(node_parts& n, const pending& p, const resp::reply& r);
 bool on_tracking(node_parts& n, const pending& p, const resp::reply& r);
@@ -48,6 +50,7 @@ void on_increment_lost(node_parts& n, const pending& p) noexcept;
 void on_repair_lost(node_parts& n, const pending& p) noexcept;
 void on_align_lost(node_parts& n, const pending& p) noexcept;
 void on_release_lost(node_parts& n, const pending& p) noexcept;
+void on_batch_lost(node_parts& n, const pending& p) noexcept;
 void on_caching_lost(node_parts& n, const pending& p) noexcept;
 
 // Functions that several replies share.
@@ -63,6 +66,9 @@ void forget_command(node_parts& n, const pending& p) noexcept;
 void on_granted(node_parts& n, round& asked);
 /// Casts the vote of a node that granted, if its proof and its counter have come.
 void cast_vote(node_parts& n, round& asked);
+/// Does what follows from the result of an extend or a release. False: the connection was given up.
+bool take_extend(node_parts& n, const pending& p, script_result result, const resp::reply& r);
+bool take_release(node_parts& n, const pending& p, script_result result, const resp::reply& r);
 /// Sends a command again that may set or extend keys until `ttl` from now.
 void ask_again(node_parts& n, const pending& p, base::nanos ttl);
 /// Takes the value that the counter of a node that granted was incremented to.

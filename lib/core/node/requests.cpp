@@ -7,6 +7,9 @@ namespace redlock::core {
 
 namespace {
 
+/// The longest name of a resource in a batch, in bytes. So a batch has at most some 20 KiB.
+constexpr std::size_t longest_in_batch = 256;
+
 command_subject subject_of(const pending& p) noexcept
 {
     switch (traits_of(p.what).subject) {
@@ -14,8 +17,23 @@ command_subject subject_of(const pending& p) noexcept
         case command_subject::kind::round: return p.of_round();
         case command_subject::kind::lease: return p.of_lease();
         case command_subject::kind::pending_release: return p.of_pending_release();
+        case command_subject::kind::batch: break;  // its commands are sent again, each by itself
     }
     return {};
+}
+
+/// Null: the command is for no lock.
+const lease* lease_of(command_subject subject) noexcept
+{
+    switch (subject.what) {
+        case command_subject::kind::round: return static_cast<round*>(subject.at)->of;
+        case command_subject::kind::lease: return static_cast<lease*>(subject.at);
+        case command_subject::kind::pending_release:
+            return static_cast<pending_release*>(subject.at)->of;
+        case command_subject::kind::none:
+        case command_subject::kind::batch: break;
+    }
+    return nullptr;
 }
 
 }  // namespace
@@ -24,7 +42,7 @@ void requests::on_ready() noexcept
 {
     is_stalled_ = false;
     refuses_native_ = refuses_digests_ = refuses_increment_ = false;
-    knows_label_script_ = false;
+    knows_label_script_ = knows_release_batch_ = knows_extend_batch_ = refuses_batches_ = false;
 }
 
 /// Whether no unanswered command is older than `node_timeout`.
@@ -36,6 +54,117 @@ bool requests::has_caught_up() const noexcept
 void requests::send(const command_row& row, command_subject subject)
 {
     send(row, subject, script_form());
+}
+
+/// Whether a batch may have a command for the same resource, which must reach the node first.
+bool requests::may_follow_a_batch(command_subject subject) const noexcept
+{
+    const lease* const l = lease_of(subject);
+    return l != nullptr && (l->group || batches_.have(l->resource_hash));
+}
+
+/// Whether the scripts for several locks can have this one.
+bool requests::can_batch(const lease& l) const noexcept
+{
+    return !l.group && !refuses_batches_ && l.resource.size() <= longest_in_batch;
+}
+
+void requests::send_release(command what, command_subject subject, lease& l, encoded_row* same)
+{
+    const form f = release_form(l);
+    if (is_script(f) && can_batch(l)) {
+        add_to_batch(command::release_batch, what, subject, l);
+    } else {
+        send(what, subject, f, same);
+    }
+}
+
+void requests::send_extend(round& r)
+{
+    if (can_batch(*r.of)) {
+        add_to_batch(command::extend_batch, command::extend, r, *r.of);
+    } else {
+        send(command::extend, r, script_form());
+    }
+}
+
+void requests::add_to_batch(command kind, command what, command_subject subject, const lease& l)
+{
+    if (batches_.is_full(kind) || batches_.have(l.resource_hash)) {
+        send_batches();
+    }
+    batches_.add(kind, {subject.at, node_.now(), what, script_form(), subject.held},
+                 l.resource_hash);
+    count_reference(what, subject);
+    ++batched_;
+    node_.shared.written |= bit(node_.index);
+}
+
+void requests::send_batches(encoded_batches& same)
+{
+    send_batch(command::release_batch, same.releases);
+    send_batch(command::extend_batch, same.extends);
+}
+
+void requests::send_batches()
+{
+    encoded_batches none;
+    send_batches(none);
+}
+
+/// A single command goes out as if there were no batches.
+void requests::send_batch(command kind, encoded_batch& same)
+{
+    const batch* const b = batches_.find(kind);
+    if (b == nullptr) {
+        return;
+    }
+    const bool is_single = b->size == 1;
+    fifo_.reserve(1);
+    out_.make_room();
+    std::string& out = out_.last();
+    const std::size_t before = out.size();
+    pending p = is_single ? b->all[0] : pending{.subject = const_cast<batch*>(b), .what = kind};
+    p.sent = node_.now();
+    p.sent_as = is_single || knows_script_of(kind) ? script_form() : form::eval;
+    const bool fits =
+        same.of != nullptr && same.sent_as == p.sent_as && same.of->has_same_commands(*b);
+    try {
+        if (fits) {
+            out.append(same.bytes);
+        } else {
+            traits_of(p.what).append(out, words_, p);
+        }
+    } catch (...) {
+        out.resize(before);
+        throw;
+    }
+    same = is_single || fits ? same
+                             : encoded_batch{b, p.sent_as, std::string_view(out).substr(before)};
+    batch& sent = *batches_.take(kind);
+    if (is_single) {
+        node_.shared.batches.give(sent);
+        --batched_;
+    } else {
+        knows_script_of(kind) = true;
+    }
+    fifo_.push(p);
+    note_sent(1);
+}
+
+bool requests::take_lost(pending& p) noexcept
+{
+    if (!fifo_.empty()) {
+        p = fifo_.pop();
+        return true;
+    }
+    for (const command kind : {command::release_batch, command::extend_batch}) {
+        if (batch* const b = batches_.take(kind)) {
+            p = {.subject = b, .what = kind};
+            return true;
+        }
+    }
+    return false;
 }
 
 /// The script's text also loads the script, so queued commands by its digest find it.
@@ -146,6 +275,13 @@ void requests::drop_subject(const pending& p) noexcept
     switch (traits.subject) {
         case command_subject::kind::round: node_.shared.unref(p.of_round()); return;
         case command_subject::kind::lease: node_.shared.unref(p.of_lease()); return;
+        case command_subject::kind::batch:
+            for (const pending& each : p.of_batch().commands()) {
+                drop_subject(each);
+            }
+            batched_ -= p.of_batch().size;
+            node_.shared.batches.give(p.of_batch());
+            return;
         case command_subject::kind::none:
         case command_subject::kind::pending_release: return;
     }

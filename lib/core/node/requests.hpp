@@ -5,6 +5,7 @@
 #include "core/node/command.hpp"
 #include "core/node/command_table.hpp"
 #include "core/node/fifo.hpp"
+#include "core/node/open_batches.hpp"
 #include "core/node/output.hpp"
 #include "core/node/state.hpp"
 #include "core/node/words.hpp"
@@ -33,6 +34,7 @@ public:
         : node_(node),
           words_(words),
           fifo_(node.shared.fifo_blocks),
+          batches_(node.shared.batches),
           out_(node.shared.blocks)
     {}
 
@@ -47,7 +49,10 @@ public:
     }
     /// Whether the next of several waiting commands can be sent. An idle node gets one even without
     /// room, because the rest is sent after a reply.
-    [[nodiscard]] bool has_room_or_is_idle() const noexcept { return has_room() || empty(); }
+    [[nodiscard]] bool has_room_or_is_idle() const noexcept
+    {
+        return has_room() || (empty() && batches_.empty());
+    }
     [[nodiscard]] bool is_stalled() const noexcept { return is_stalled_; }
     /// A round has ended without the node's answer. The node gets no new requests until none of its
     /// unanswered commands is older than `node_timeout`.
@@ -63,6 +68,14 @@ public:
     /// `append(out, w)` appends the words, which depend on `w`, to the string `out`.
     template <class Append>
     inline void send_words(const command_row& row, command_subject subject, form f, Append append);
+    /// Sends the release of a lock: in a batch at the end of the turn, if the node deletes by a
+    /// script.
+    void send_release(command what, command_subject subject, lease& l, encoded_row* same = nullptr);
+    /// The same for an extend, which is the only command of its row.
+    void send_extend(round& r);
+    /// The turn ends: sends the batches. `same`: the words for an earlier node, which are copied if
+    /// they fit and replaced if not. May throw `std::bad_alloc`; the rest was not sent then.
+    void send_batches(encoded_batches& same);
     /// Sends a command again that the node refused in its last form.
     void send_again(const pending& p);
     /// Store and delete the label of a lock. If a label cannot be sent, or the node refuses it,
@@ -79,6 +92,9 @@ public:
     // The form of scripts.
     [[nodiscard]] form script_form() const noexcept;
     [[nodiscard]] form release_form(const lease& l) const noexcept;
+    void note_unknown_batch_script(command batch) noexcept { knows_script_of(batch) = false; }
+    /// The node can't run the scripts for several locks.
+    void note_refused_batch() noexcept { refuses_batches_ = true; }
     void note_label_script(bool is_known) noexcept { knows_label_script_ = is_known; }
     [[nodiscard]] bool refuses_increment() const noexcept { return refuses_increment_; }
     void note_refused_increment() noexcept { refuses_increment_ = true; }
@@ -92,11 +108,14 @@ public:
 
     // Commands without an answer.
     [[nodiscard]] bool empty() const noexcept { return fifo_.empty(); }
-    [[nodiscard]] std::size_t size() const noexcept { return fifo_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return fifo_.size() + batched_; }
     [[nodiscard]] const pending& oldest() const noexcept { return fifo_.front(); }
     [[nodiscard]] std::size_t unanswered_releases() const noexcept { return releases_; }
     /// Removes the oldest command. The caller passes it to `drop_subject` in the end.
     pending take_oldest() noexcept { return fifo_.pop(); }
+    /// The connection is lost: takes the oldest command, and in the end the batches that were not
+    /// sent. False: there is none left.
+    [[nodiscard]] bool take_lost(pending& p) noexcept;
     void drop_subject(const pending& p) noexcept;
     /// A reply has come.
     void note_reply() noexcept { is_stalled_ = is_stalled_ && !has_caught_up(); }
@@ -106,11 +125,25 @@ public:
 
 private:
     [[nodiscard]] bool has_caught_up() const noexcept;
+    [[nodiscard]] bool may_follow_a_batch(command_subject subject) const noexcept;
+    [[nodiscard]] bool can_batch(const lease& l) const noexcept;
+    void add_to_batch(command kind, command what, command_subject subject, const lease& l);
+    void send_batches();
+    void send_batch(command kind, encoded_batch& same);
+    [[nodiscard]] bool& knows_script_of(command batch) noexcept
+    {
+        return batch == command::release_batch ? knows_release_batch_ : knows_extend_batch_;
+    }
+    inline void count_reference(command what, command_subject subject) noexcept;
+    inline void note_sent(std::size_t commands) noexcept;
     inline void expect(const command_row& row, command_subject subject, form f) noexcept;
 
     node_state& node_;
     const wording words_;
     fifo<pending> fifo_;
+    open_batches batches_;
+    /// Commands in batches that are open or have no answer.
+    std::size_t batched_ = 0;
     output out_;
     std::size_t releases_ = 0;
     bool is_stalled_ = false;
@@ -121,31 +154,45 @@ private:
     bool refuses_increment_ = false;
     /// The node has run the label script on this connection.
     bool knows_label_script_ = false;
+    /// The client has sent the texts of these scripts on this connection.
+    bool knows_release_batch_ = false;
+    bool knows_extend_batch_ = false;
+    bool refuses_batches_ = false;
 };
+
+inline void requests::count_reference(command what, command_subject subject) noexcept
+{
+    using kind = command_subject::kind;
+    const command_traits& traits = traits_of(what);
+    assert(traits.subject == kind::none || traits.subject == subject.what);
+    switch (traits.subject) {
+        case kind::round: ++static_cast<round*>(subject.at)->references; break;
+        case kind::lease: ++static_cast<lease*>(subject.at)->references; break;
+        case kind::none:
+        case kind::pending_release:
+        case kind::batch: break;
+    }
+    releases_ += traits.is_for == command_traits::purpose::release ? 1U : 0U;
+}
+
+inline void requests::note_sent(std::size_t commands) noexcept
+{
+    node_context& shared = node_.shared;
+    if (node_.is_ready()) {
+        // If older commands wait, the node acts earlier, and then sets the next instant.
+        node_.wake_by(shared.now + shared.settings.stall_timeout);
+    }
+    shared.written |= bit(node_.index);
+    shared.stats.commands += commands;
+}
 
 inline void requests::expect(const command_row& row, command_subject subject, form f) noexcept
 {
-    using kind = command_subject::kind;
-    node_context& shared = node_.shared;
-    const base::instant now = shared.now;
     for (const command what : row) {
-        const command_traits& traits = traits_of(what);
-        assert(traits.subject == kind::none || traits.subject == subject.what);
-        fifo_.push({subject.at, now, what, f, subject.held});
-        switch (traits.subject) {
-            case kind::round: ++static_cast<round*>(subject.at)->references; break;
-            case kind::lease: ++static_cast<lease*>(subject.at)->references; break;
-            case kind::none:
-            case kind::pending_release: break;
-        }
-        releases_ += traits.is_for == command_traits::purpose::release ? 1U : 0U;
+        fifo_.push({subject.at, node_.shared.now, what, f, subject.held});
+        count_reference(what, subject);
     }
-    if (node_.is_ready()) {
-        // If older commands wait, the node acts earlier, and then sets the next instant.
-        node_.wake_by(now + shared.settings.stall_timeout);
-    }
-    shared.written |= bit(node_.index);
-    shared.stats.commands += row.size();
+    note_sent(row.size());
 }
 
 template <class Append>
@@ -153,6 +200,9 @@ template <class Append>
                                                         command_subject subject, form f,
                                                         Append append)
 {
+    if (!batches_.empty() && may_follow_a_batch(subject)) {
+        send_batches();
+    }
     fifo_.reserve(row.size());
     out_.make_room();
     std::string& out = out_.last();

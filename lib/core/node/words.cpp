@@ -2,6 +2,7 @@
 
 #include "core/label.hpp"
 #include "core/lease.hpp"
+#include "core/node/batch.hpp"
 #include "core/node/pending_release.hpp"
 #include "core/round.hpp"
 #include "resp/encoder.hpp"
@@ -79,6 +80,15 @@ void append_compare_and_delete(std::string& out, const resp::key& k, std::string
         case form::delifeq: resp::append(out, "DELIFEQ", k, value); return;
         case form::delex: resp::append(out, "DELEX", k, "IFEQ", value); return;
     }
+}
+
+/// The words before the first key. `arguments`: how many there are for each key.
+void begin_batch(std::string& out, const resp::script& what, const pending& p,
+                 std::size_t arguments)
+{
+    const std::size_t size = p.of_batch().size;
+    resp::append_size(out, 3 + (1 + arguments) * size);
+    resp::append_part(out, call_of(what, p.sent_as), static_cast<std::int64_t>(size));
 }
 
 }  // namespace
@@ -211,6 +221,33 @@ void append_release(std::string& out, const wording& w, const pending& p)
         return;
     }
     append_compare_and_delete(out, key_of(w, l.resource), l.token.view(), p.sent_as);
+}
+
+void append_release_batch(std::string& out, const wording& w, const pending& p)
+{
+    const batch& b = p.of_batch();
+    begin_batch(out, resp::release_batch_script, p, 1);
+    for (const pending& each : b.commands()) {
+        resp::append_part(out, key_of(w, lease_to_release(each).resource));
+    }
+    for (const pending& each : b.commands()) {
+        resp::append_part(out, lease_to_release(each).token.view());
+    }
+}
+
+void append_extend_batch(std::string& out, const wording& w, const pending& p)
+{
+    const batch& b = p.of_batch();
+    begin_batch(out, resp::extend_batch_script, p, 2);
+    for (const pending& each : b.commands()) {
+        resp::append_part(out, key_of(w, each.of_round().of->resource));
+    }
+    for (const pending& each : b.commands()) {
+        resp::append_part(out, each.of_round().of->token.view());
+    }
+    for (const pending& each : b.commands()) {
+        resp::append_part(out, in_ms(each.of_round().ttl));
+    }
 }
 
 void append_inspect(std::string& out, const wording& w, const pending& p)

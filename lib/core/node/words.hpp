@@ -38,6 +38,8 @@ void append_repair(std::string& out, const wording& w, const pending& p);
 void append_align(std::string& out, const wording& w, const pending& p);
 void append_extend(std::string& out, const wording& w, const pending& p);
 void append_release(std::string& out, const wording& w, const pending& p);
+void append_release_batch(std::string& out, const wording& w, const pending& p);
+void append_extend_batch(std::string& out, const wording& w, const pending& p);
 void append_inspect(std::string& out, const wording& w, const pending& p);
 void append_queue_state(std::string& out, const wording& w, const pending& p);
 void append_admission(std::string& out, const wording& w, const pending& p);

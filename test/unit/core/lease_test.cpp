@@ -209,8 +209,8 @@ TEST_CASE("an acquire whose lock ends before its handler runs continues until it
     REQUIRE_FALSE(c.done());
     for (unsigned i = 0; i < 3; ++i) {
         CHECK(w.pending(i) == std::vector<std::string>{"SET", "EVALSHA", "SET", "PTTL"});
-        w.core->network().on_bytes(w.now, i, yes);
         w.core->network().on_bytes(w.now, i, is_master);
+        w.core->network().on_bytes(w.now, i, yes);
         w.core->network().on_bytes(w.now, i, ok);
     }
     w.settle();

@@ -26,6 +26,13 @@ struct releases_of_a_node : ready_node {
     }
     ~releases_of_a_node() { releases.drop_all(); }
 
+    void send_due()
+    {
+        releases.send_due();
+        core::encoded_batches none;
+        requests.send_batches(none);
+    }
+
     core::pending_releases releases{state, requests};
 };
 
@@ -40,7 +47,7 @@ TEST_CASE_METHOD(releases_of_a_node, "a release is kept until it can be sent",
     CHECK(l.references == 2);
     CHECK(state.wake_up == instant::max());
     state.connection = connection_state::ready;
-    releases.send_due();
+    send_due();
     CHECK(releases.size() == 0);
     CHECK(requests.size() == 1);
     CHECK(requests.out().last().find(std::string(40, 'a')) != std::string::npos);
@@ -64,14 +71,14 @@ TEST_CASE_METHOD(releases_of_a_node, "a release is repeated while its key may st
     l.answered = 0;
     CHECK(releases.end_of_key(l) == instant::max());
     REQUIRE(releases.keep(l, nullptr, false));
-    releases.send_due();
+    send_due();
     releases.settle(answer(), node_outcome::refused, {});
     CHECK(releases.size() == 1);
     CHECK(releases.next() == context.shared.now + 1s);
-    releases.send_due();
+    send_due();
     CHECK(requests.empty());
     context.shared.now += 1s;
-    releases.send_due();
+    send_due();
     CHECK(requests.size() == 1);
     releases.settle(answer(), node_outcome::refused, {});
     CHECK(releases.next() == context.shared.now + 2s);
@@ -87,7 +94,7 @@ TEST_CASE_METHOD(releases_of_a_node, "the round of a release gets one vote",
     SECTION("granted, although an earlier release may have deleted the key")
     {
         REQUIRE(releases.keep(l, &asked, true));
-        releases.send_due();
+        send_due();
         releases.settle(answer(), node_outcome::refused, {});
         CHECK(events.votes == std::vector{node_outcome::granted});
     }
@@ -115,7 +122,7 @@ TEST_CASE_METHOD(releases_of_a_node, "after an error one release a second is tri
     l.granted = core::bit(0);
     REQUIRE(releases.keep(l, nullptr, false));
     REQUIRE(releases.keep(l, nullptr, false));
-    releases.send_due();
+    send_due();
     REQUIRE(requests.size() == 2);
     releases.note_error("it was refused");
     releases.settle(answer(), node_outcome::failed, "ERR");
@@ -125,10 +132,10 @@ TEST_CASE_METHOD(releases_of_a_node, "after an error one release a second is tri
     other.resource = "other";
     CHECK(releases.own_key_error(other).empty());
     context.shared.now += 1s;
-    releases.send_due();
+    send_due();
     CHECK(requests.size() == 1);
     releases.settle(answer(), node_outcome::granted, {});
-    releases.send_due();
+    send_due();
     CHECK(requests.size() == 1);
     releases.settle(answer(), node_outcome::granted, {});
 }

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "core/node/command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace redlock::core {
+
+/// Releases, or extends, of one lock each that go to a node in one script.
+struct batch {
+    /// With more keys a script would hold up the server for longer, and save little.
+    static constexpr std::size_t most = 64;
+
+    std::array<pending, most> all{};
+    /// The hash of the resource of each command.
+    std::array<std::uint64_t, most> hashes{};
+    std::size_t size = 0;
+    /// How many of them have got their part of the reply.
+    std::size_t answered = 0;
+
+    void push(const pending& p, std::uint64_t resource_hash) noexcept
+    {
+        assert(size < most);
+        all[size] = p;
+        hashes[size++] = resource_hash;
+    }
+    /// Whether the words of both batches are the same.
+    [[nodiscard]] bool has_same_commands(const batch& other) const noexcept
+    {
+        return std::ranges::equal(commands(), other.commands(), [](const auto& a, const auto& b) {
+            return a.subject == b.subject && a.what == b.what;
+        });
+    }
+    [[nodiscard]] bool has(std::uint64_t resource_hash) const noexcept
+    {
+        const auto of_all = std::span(hashes).first(size);
+        return std::ranges::find(of_all, resource_hash) != of_all.end();
+    }
+    [[nodiscard]] std::span<const pending> commands() const noexcept
+    {
+        return std::span(all).first(size);
+    }
+    [[nodiscard]] std::span<const pending> unanswered() const noexcept
+    {
+        return commands().subspan(answered);
+    }
+};
+
+/// The words of a batch in the buffer of one node, to be copied for the next node. Valid until
+/// something else is appended for the first node.
+struct encoded_batch {
+    const batch* of = nullptr;
+    form sent_as = form::evalsha;
+    std::string_view bytes{};
+};
+
+/// The last batch of each kind.
+struct encoded_batches {
+    encoded_batch releases;
+    encoded_batch extends;
+};
+
+}  // namespace redlock::core

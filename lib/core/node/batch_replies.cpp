@@ -1,0 +1,86 @@
+#include "core/node/batch.hpp"
+#include "core/node/command_table.hpp"
+#include "core/node/parts.hpp"
+#include "core/node/replies.hpp"
+#include "resp/error_text.hpp"
+#include "resp/reply.hpp"
+
+// The replies to the scripts for several locks.
+namespace redlock::core {
+
+namespace {
+
+bool take(node_parts& n, const pending& p, script_result result, const resp::reply& r)
+{
+    return p.what == command::extend ? take_extend(n, p, result, r) : take_release(n, p, result, r);
+}
+
+void forget_unanswered(node_parts& n, const batch& b) noexcept
+{
+    for (const pending& each : b.unanswered()) {
+        forget_command(n, each);
+    }
+}
+
+/// The result of each command after an error of the script.
+script_result result_of_error(node_parts& n, const pending& p, const resp::reply& r)
+{
+    if (p.sent_as == form::evalsha && resp::has_code(r.text(), "NOSCRIPT")) {
+        n.requests.note_unknown_batch_script(p.what);
+        ++n.state.shared.stats.script_reloads;
+    } else if (n.requests.note_refused_form(p, r)) {
+        // The node may accept the text.
+    } else if (resp::is_about_state(r.text())) {
+        return script_result::error;
+    } else {
+        n.requests.note_refused_batch();
+    }
+    return script_result::again;
+}
+
+/// Calls `take_one` for each command. False: the connection was given up.
+template <class Take>
+bool take_all(node_parts& n, batch& b, Take take_one)
+{
+    for (const pending& each : b.commands()) {
+        const bool goes_on = take_one(each);
+        ++b.answered;
+        if (!goes_on) {
+            forget_unanswered(n, b);
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+/// After an error of the script it is not known what happened to each lock, so the client asks for
+/// each by itself.
+bool on_batch(node_parts& n, const pending& p, const resp::reply& r)
+{
+    batch& b = p.of_batch();
+    if (r.is_error()) {
+        const script_result of_all = result_of_error(n, p, r);
+        return take_all(n, b, [&](const pending& each) {
+            const bool has_room = n.requests.has_room_or_is_idle();
+            const bool is_kept = of_all == script_result::again && !has_room;
+            return take(n, each, is_kept ? script_result::no_room : of_all, r);
+        });
+    }
+    const std::string_view digits = r.text();
+    if (!r.is_string() || digits.size() != b.size ||
+        digits.find_first_not_of("01") != std::string_view::npos) {
+        return on_nonsense(n, p);
+    }
+    return take_all(n, b, [&](const pending& each) {
+        return take(n, each, digits[b.answered] == '1' ? script_result::yes : script_result::no, r);
+    });
+}
+
+void on_batch_lost(node_parts& n, const pending& p) noexcept
+{
+    forget_unanswered(n, p.of_batch());
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "core/node/batch.hpp"
+#include "core/pool.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace redlock::core {
+
+/// The batches of one node that the client sends at the end of the turn, one of each kind.
+class open_batches {
+public:
+    /// `memory` must outlive the object.
+    explicit open_batches(pool<batch>& memory) noexcept : memory_(memory) {}
+    open_batches(const open_batches&) = delete;
+    open_batches& operator=(const open_batches&) = delete;
+
+    [[nodiscard]] bool empty() const noexcept { return open_[0] == nullptr && open_[1] == nullptr; }
+    /// Whether a command for a resource with this hash is in a batch.
+    [[nodiscard]] bool have(std::uint64_t resource_hash) const noexcept
+    {
+        const bool may_have = (word_of(resource_hash) >> (resource_hash % 64) & 1) != 0;
+        return may_have && std::ranges::any_of(open_, [&](const batch* b) {
+                   return b != nullptr && b->has(resource_hash);
+               });
+    }
+    [[nodiscard]] bool is_full(command kind) const noexcept
+    {
+        const batch* const b = open_[place_of(kind)];
+        return b != nullptr && b->size == batch::most;
+    }
+
+    /// The batch must have room. May throw `std::bad_alloc`; then nothing has changed.
+    void add(command kind, const pending& p, std::uint64_t resource_hash)
+    {
+        batch*& b = open_[place_of(kind)];
+        if (b == nullptr) {
+            b = &memory_.take();
+            b->size = b->answered = 0;
+        }
+        b->push(p, resource_hash);
+        word_of(resource_hash) |= std::uint64_t{1} << (resource_hash % 64);
+    }
+
+    /// Null: there is none.
+    [[nodiscard]] const batch* find(command kind) const noexcept { return open_[place_of(kind)]; }
+    /// The caller gives the batch back to the memory in the end.
+    [[nodiscard]] batch* take(command kind) noexcept
+    {
+        batch* const taken = std::exchange(open_[place_of(kind)], nullptr);
+        if (empty()) {
+            resources_.fill(0);
+        }
+        return taken;
+    }
+
+private:
+    [[nodiscard]] static std::size_t place_of(command kind) noexcept
+    {
+        return kind == command::release_batch ? 0 : 1;
+    }
+    [[nodiscard]] const std::uint64_t& word_of(std::uint64_t resource_hash) const noexcept
+    {
+        return resources_[resource_hash / 64 % resources_.size()];
+    }
+    [[nodiscard]] std::uint64_t& word_of(std::uint64_t resource_hash) noexcept
+    {
+        return resources_[resource_hash / 64 % resources_.size()];
+    }
+
+    pool<batch>& memory_;
+    std::array<batch*, 2> open_{};
+    /// One bit for each hash, so that most searches read no batch.
+    std::array<std::uint64_t, 64> resources_{};
+};
+
+}  // namespace redlock::core
