@@ -9,8 +9,8 @@ namespace redlock::testing {
 
 /// A script of the wire contract.
 struct contract_script {
-    /// The purpose of the script. A script for one key and a script for several keys have the same
-    /// name if they have the same purpose.
+    /// The purpose of the script. Scripts for one key, for several keys and for several locks have
+    /// the same name if they have the same purpose.
     std::string_view name;
     std::string_view sha1;
     std::string_view text;
@@ -249,7 +249,7 @@ inline constexpr std::array contract_scripts{
                     "local time = redis.call(\"time\")\n"
                     "local age = (time[1]*1000000+time[2]-first[2])/1000\n"
                     "return {redis.call(\"zcard\",KEYS[1]),math.max(0,math.min(age,1e15))}"},
-    contract_script{"release_batch", "8e9c397693a2b8a5d54e6675299c20a273d95ab0",
+    contract_script{"release", "8e9c397693a2b8a5d54e6675299c20a273d95ab0",
                     "local values = redis.call(\"mget\",unpack(KEYS))\n"
                     "local ours = {}\n"
                     "for i = 1,#KEYS do\n"
@@ -264,7 +264,7 @@ inline constexpr std::array contract_scripts{
                     "    redis.call(\"del\",unpack(ours))\n"
                     "end\n"
                     "return table.concat(values)"},
-    contract_script{"extend_batch", "39c63503d42b825a76f94af87365eae243705bba",
+    contract_script{"extend", "39c63503d42b825a76f94af87365eae243705bba",
                     "local values = redis.call(\"mget\",unpack(KEYS))\n"
                     "for i = 1,#KEYS do\n"
                     "    if values[i] == ARGV[i] then\n"

@@ -72,8 +72,8 @@ std::size_t trackers(masters& nodes)
     return all;
 }
 
-/// Whether nodes have refused an acquire that began after so many attempts, and one of them will
-/// notify it. A node may still track keys for an earlier acquire.
+/// Whether nodes have refused an acquire that made the attempt after `attempts_before`, and one of
+/// them will notify it. A node may still track keys for an earlier acquire.
 bool waits_for_notification(locks& mine, masters& nodes, std::uint64_t attempts_before)
 {
     const stats now = mine.stats();
