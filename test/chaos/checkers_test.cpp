@@ -338,7 +338,7 @@ TEST_CASE("the watch complains about a client without progress that could have h
     }
 }
 
-TEST_CASE("the watch complains about a contended lock that no client takes", "[chaos]")
+TEST_CASE("the watch complains about a contended lock that no client has", "[chaos]")
 {
     progress_watch watch(std::chrono::seconds(3), std::chrono::seconds(6));
     const nanos step = second / 10;
@@ -348,7 +348,8 @@ TEST_CASE("the watch complains about a contended lock that no client takes", "[c
     const auto first = [&](auto&& clients, auto&& second_lock) {
         for (nanos at = second; at < 13 * second; at += step) {
             const bool majority = at % gaps != 0;
-            if (const auto said = watch.look(at, majority, {clients(at), {at, second_lock(at)}})) {
+            if (const auto said =
+                    watch.look(at, majority, {clients(at), {{at, at}, {0, second_lock(at)}}})) {
                 complaint = *said;
                 return at;
             }
@@ -359,7 +360,7 @@ TEST_CASE("the watch complains about a contended lock that no client takes", "[c
     // Each client gets the lock of its own.
     const auto one = [](nanos at) { return clients{{true, 0, at}, {false, 0, 0}}; };
     const auto never = [](nanos) { return nanos{0}; };
-    SECTION("never taken")
+    SECTION("never held")
     {
         REQUIRE(first(one, never) == 7 * second + step);
         REQUIRE(complaint.find("the contended lock 1 for 6100 ms") != std::string::npos);
@@ -372,12 +373,12 @@ TEST_CASE("the watch complains about a contended lock that no client takes", "[c
         REQUIRE(first(one, never) == 0);
         REQUIRE(watch.seen().shared.unbroken == 5 * second - step);
     }
-    SECTION("taken every five seconds")
+    SECTION("held every five seconds")
     {
         REQUIRE(first(one, [](nanos at) { return at / (5 * second) * (5 * second); }) == 0);
         REQUIRE(watch.seen().shared.unbroken == 12 * second - step);
     }
-    SECTION("not taken any more")
+    SECTION("not held any more")
     {
         REQUIRE(first(one, [](nanos at) { return std::min(at, 3 * second); }) == 9 * second + step);
     }
@@ -402,7 +403,7 @@ TEST_CASE("service is back once each client has its own lock and each shared loc
 {
     outlook all;
     all.clients = {{true, 0, 5}, {true, 0, 6}};
-    all.shared = {7, 5};
+    all.shared = {{7, 9}, {5, 9}};
     REQUIRE(not_taken_since(5, all).empty());
     SECTION("a client has not taken its own lock")
     {
@@ -416,7 +417,7 @@ TEST_CASE("service is back once each client has its own lock and each shared loc
     }
     SECTION("no client has taken a shared lock")
     {
-        all.shared[1] = 4;
+        all.shared[1].last_acquired = 4;
         all.clients[1].last_acquired = 4;
         REQUIRE(not_taken_since(5, all) == "that of client 1, contended 1");
     }
@@ -432,6 +433,20 @@ TEST_CASE("the chronicle knows when any process last took a lock", "[chaos]")
     REQUIRE(c.last_acquired(7) == 20 * second);
     REQUIRE(c.last_acquired(2, 7) == 10 * second);
     REQUIRE(c.last_acquired(3, 7) == 0);
+}
+
+TEST_CASE("the chronicle knows until when any process has a lock", "[chaos]")
+{
+    chronicle c;
+    REQUIRE(c.held_until(7) == 0);
+    author(c, 1).takes(10, 30).says(20, event::gives_back);
+    REQUIRE(c.held_until(7) == 20 * second);
+    author(c, 2).takes(21, 40);
+    REQUIRE(c.held_until(7) == 40 * second);
+    author(c, 2).says(22, event::gives_back);
+    author(c, 3).takes(15, 19).says(20, event::gives_back);
+    REQUIRE(c.held_until(7) == 22 * second);
+    REQUIRE(c.held_until(8) == 0);
 }
 
 TEST_CASE("a reader of a growing file waits for the rest of a torn record", "[chaos]")

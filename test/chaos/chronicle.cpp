@@ -92,6 +92,8 @@ void chronicle::end_belief(worker_state& of, nanos at)
     if (of.held) {
         of.held->until = std::min(of.held->until, at);
         past_leases_.push_back(*of.held);
+        nanos& last = held_until_[of.held->resource];
+        last = std::max(last, of.held->until);
         of.held.reset();
     }
 }
@@ -170,6 +172,18 @@ nanos chronicle::last_acquired(unsigned resource) const
     for (const auto& [what, at] : last_acquired_) {
         if (what.second == resource) {
             result = std::max(result, at);
+        }
+    }
+    return result;
+}
+
+nanos chronicle::held_until(unsigned resource) const
+{
+    const auto found = held_until_.find(resource);
+    nanos result = found == held_until_.end() ? 0 : found->second;
+    for (const auto& [who, w] : workers_) {
+        if (w.held && w.held->resource == resource) {
+            result = std::max(result, w.held->until);
         }
     }
     return result;

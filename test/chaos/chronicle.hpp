@@ -116,6 +116,9 @@ public:
     /// When any process last took it.
     [[nodiscard]] nanos last_acquired(unsigned resource) const;
 
+    /// When the last belief in it ended or will end. 0 if there was none.
+    [[nodiscard]] nanos held_until(unsigned resource) const;
+
     [[nodiscard]] std::vector<open_operation> open_operations() const;
 
 private:
@@ -152,6 +155,8 @@ private:
     std::vector<granted> tokens_;
     std::map<unsigned, std::vector<update>> updates_;
     std::map<std::pair<unsigned, unsigned>, nanos> last_acquired_;
+    /// The end of the last belief, by resource, without present beliefs.
+    std::map<unsigned, nanos> held_until_;
     nanos longest_operation_ = 0;
     std::vector<late_operation> late_;
     std::map<unsigned, std::vector<pause>> pauses_;

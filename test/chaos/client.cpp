@@ -170,7 +170,7 @@ public:
     asio::awaitable<void> run()
     {
         while (!shop_.stopping) {
-            resource_ = index_ == 0 ? shop_.options.own : below(shop_.options.shared);
+            resource_ = index_ == 0 ? shop_.options.own : (index_ - 1) % shop_.options.shared;
             auto held = co_await take();
             if (held) {
                 co_await update(held);

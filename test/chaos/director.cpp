@@ -179,7 +179,7 @@ private:
                 {clients_.goes(i), clients_.going_since(i), clients_.last_own(past_, i)});
         }
         for (unsigned i = 0; i < options_.resources; ++i) {
-            result.shared.push_back(past_.last_acquired(i));
+            result.shared.push_back({past_.last_acquired(i), past_.held_until(i)});
         }
         return result;
     }

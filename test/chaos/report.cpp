@@ -35,7 +35,7 @@ void print_counts(std::ostream& out, const findings& f)
         << "longest operation " << in_ms(f.longest_operation)
         << "; latest, behind its own deadline " << in_ms(f.most_overdue) << '\n'
         << "longest that a client was without a free lock: " << in_ms(w.own.longest_without)
-        << ", that nobody took a contended one: " << in_ms(w.shared.longest_without) << '\n'
+        << ", that no client had a contended one: " << in_ms(w.shared.longest_without) << '\n'
         << "a majority was well for " << in_ms(w.counted) << " of " << in_ms(f.time) << ", up to "
         << in_ms(w.shared.unbroken) << " at a stretch\n"
         << "leases " << f.leases << ", of which two at a time: " << f.double_leases.size() << '\n'

@@ -63,8 +63,8 @@ std::optional<std::string> progress_watch::look(nanos at, bool majority_answers,
     }
     const auto somebody = anybody_goes_since(all);
     for (std::size_t i = 0; i < all.shared.size() && somebody && !complaint; ++i) {
-        complaint = look_at(seen_.shared, at, *somebody, all.shared[i],
-                            "nobody took the contended lock " + std::to_string(i));
+        complaint = look_at(seen_.shared, at, *somebody, all.shared[i].held_until,
+                            "no client had the contended lock " + std::to_string(i));
     }
     return complaint;
 }
@@ -97,7 +97,7 @@ std::string not_taken_since(nanos then, const outlook& all)
         }
     }
     for (std::size_t i = 0; i < all.shared.size(); ++i) {
-        if (all.shared[i] < then) {
+        if (all.shared[i].last_acquired < then) {
             add("contended ", i);
         }
     }

@@ -17,9 +17,13 @@ struct outlook {
         nanos going_since = 0;
         nanos last_acquired = 0;
     };
+    /// A lock that all clients want.
+    struct contended_lock {
+        nanos last_acquired = 0;
+        nanos held_until = 0;
+    };
     std::vector<client> clients;
-    /// When any client last took each of the shared locks.
-    std::vector<nanos> shared;
+    std::vector<contended_lock> shared;
 };
 
 /// The watched time and its results.
@@ -44,9 +48,9 @@ struct watch_record {
 
 /**
  * Whether each client that could make progress does. Once in every patience, a client must take its
- * own lock, and some client each shared lock. Time counts only while a majority of the nodes
- * answers the probe without a gap, while the client (or any client) runs, and while the watch is on
- * time. So a machine that has no time for the test excuses all clients.
+ * own lock, and some client must have each shared lock. Time counts only while a majority of the
+ * nodes answers the probe without a gap, while the client (or any client) runs, and while the watch
+ * is on time. So a machine that has no time for the test excuses all clients.
  */
 class progress_watch {
 public:
