@@ -1,7 +1,9 @@
 #include "chaos/catalogue.hpp"
 
+#include <array>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace redlock::chaos {
@@ -131,6 +133,15 @@ fault kills(const stage& s, const char* name, double per_minute, test::memory fi
         name, per_minute, 0ms, longest,
         [&sites](unsigned i, milliseconds) { sites[i]->server.kill(); },
         [&sites, files](unsigned i) { sites[i]->server.launch(files); });
+}
+
+fault frozen(const stage& s, const char* name, double per_minute)
+{
+    auto& sites = s.sites;
+    return of_master(
+        name, per_minute, 50ms, 2000ms,
+        [&sites](unsigned i, milliseconds) { sites[i]->server.stop(); },
+        [&sites](unsigned i) { sites[i]->server.cont(); });
 }
 
 /// A command that the server refuses has no effect.
@@ -303,6 +314,167 @@ fault of_clients(const stage& s, const char* name, double per_minute, millisecon
             [&clients](unsigned i) { clients.cont(i); }};
 }
 
+fault killed(const stage& s, const char* name, double per_minute)
+{
+    auto& clients = s.clients;
+    return {name,
+            victim::client,
+            per_minute,
+            0ms,
+            1000ms,
+            [&clients](unsigned i, milliseconds) {
+                clients.kill(i);
+                return true;
+            },
+            [&clients](unsigned i) { clients.start(i); }};
+}
+
+/// The fault strikes only clients that hold no shared lock.
+fault while_it_waits(const stage& s, fault f)
+{
+    f.begin = [&clients = s.clients, begin = std::move(f.begin)](unsigned i, milliseconds time) {
+        return !clients.holds_shared(i) && begin(i, time);
+    };
+    return f;
+}
+
+constexpr std::string_view queue_suffix = ":redlock:queue";
+constexpr std::string_view ticket_suffix = ":redlock:ticket";
+
+using keys = std::vector<std::string>;
+
+keys keys_with(const test::server& server, std::string_view suffix)
+{
+    keys result;
+    for (auto& each : server.ask({"KEYS", "*" + std::string(suffix)}).items) {
+        result.push_back(std::move(each.text));
+    }
+    return result;
+}
+
+keys queues_of(const test::server& server)
+{
+    return keys_with(server, queue_suffix);
+}
+
+/// The keys of all queues, and of the tickets in them.
+keys all_of_queues(const test::server& server)
+{
+    keys result = keys_with(server, ticket_suffix);
+    const keys queues = queues_of(server);
+    result.insert(result.end(), queues.begin(), queues.end());
+    return result;
+}
+
+void remove(const test::server& server, const keys& all)
+{
+    for (const auto& key : all) {
+        server.command({"DEL", key});
+    }
+}
+
+/// The fault strikes only nodes with a queue.
+fault of_queue_node(const stage& s, fault f)
+{
+    f.begin = [&sites = s.sites, begin = std::move(f.begin)](unsigned i, milliseconds time) {
+        return !queues_of(sites[i]->server).empty() && begin(i, time);
+    };
+    return f;
+}
+
+/// A fault that is over at once.
+template <class Harm>
+fault of_queues(const stage& s, const char* name, double per_minute, Harm harm)
+{
+    auto& sites = s.sites;
+    return of_queue_node(
+        s,
+        of_master(
+            name, per_minute, 0ms, 0ms,
+            [&sites, harm](unsigned i, milliseconds) { harm(sites[i]->server); }, [](unsigned) {}));
+}
+
+fault some_deleted(const stage& s)
+{
+    auto& chance = s.chance;
+    return of_queues(s, "some keys of queues deleted", 4, [&chance](const test::server& server) {
+        keys some = all_of_queues(server);
+        chance.shuffle(some);
+        some.resize(chance.below(some.size() + 1));
+        remove(server, some);
+    });
+}
+
+fault other_ttls(const stage& s)
+{
+    auto& chance = s.chance;
+    return of_queues(s, "other ttls for keys of queues", 4, [&chance](const test::server& server) {
+        for (const auto& key : all_of_queues(server)) {
+            if (chance.one_in(2)) {
+                server.command({"PERSIST", key});
+            } else {
+                server.command({"PEXPIRE", key, std::to_string(chance.between(1, 2000))});
+            }
+        }
+    });
+}
+
+fault other_type(const stage& s)
+{
+    auto& sites = s.sites;
+    return of_queue_node(
+        s, of_master(
+               "texts instead of queues", 4, 50ms, 1000ms,
+               [&sites](unsigned i, milliseconds) {
+                   for (const auto& queue : queues_of(sites[i]->server)) {
+                       sites[i]->server.command({"SET", queue, "no queue"});
+                   }
+               },
+               [&sites](unsigned i) { remove(sites[i]->server, queues_of(sites[i]->server)); }));
+}
+
+/// Either the name of a ticket, or not.
+std::string some_name(dice& chance)
+{
+    if (chance.one_in(3)) {
+        return chance.noise();
+    }
+    std::string result(16, '0');
+    for (char& c : result) {
+        c = "0123456789abcdef"[chance.below(16)];
+    }
+    return result;
+}
+
+/// With a ticket key, the member looks like a waiter that never asks.
+void add_garbage(const test::server& server, const std::string& queue, dice& chance)
+{
+    const std::array<std::string, 4> numbers{
+        "-inf", std::to_string(chance.between(0, 1'000'000'000'000)), "9007199254740991", "+inf"};
+    const std::string name = some_name(chance);
+    server.command({"ZADD", queue, numbers[chance.below(numbers.size())], name});
+    const std::string resource = queue.substr(0, queue.size() - queue_suffix.size());
+    const std::string key = resource + ":" + name + std::string(ticket_suffix);
+    switch (chance.below(4)) {
+        case 0: break;
+        case 1: server.command({"SET", key, "", "PX", "30000"}); break;
+        case 2: server.command({"SET", key, ""}); break;
+        case 3: server.command({"RPUSH", key, "no ticket"}); break;
+    }
+}
+
+fault garbage(const stage& s)
+{
+    auto& chance = s.chance;
+    return of_queues(s, "garbage in queues", 8, [&chance](const test::server& server) {
+        for (const auto& queue : queues_of(server)) {
+            for (auto left = chance.between(1, 10); left > 0; --left) {
+                add_garbage(server, queue, chance);
+            }
+        }
+    });
+}
+
 }  // namespace
 
 std::vector<fault> restarts(const stage& s)
@@ -312,12 +484,8 @@ std::vector<fault> restarts(const stage& s)
 
 std::vector<fault> server_faults(const stage& s)
 {
-    auto& sites = s.sites;
     return {
-        of_master(
-            "stopped (SIGSTOP)", 12, 50ms, 2000ms,
-            [&sites](unsigned i, milliseconds) { sites[i]->server.stop(); },
-            [&sites](unsigned i) { sites[i]->server.cont(); }),
+        frozen(s, "stopped (SIGSTOP)", 12),
         asleep(s),
         paused(s, "paused (CLIENT PAUSE ALL)", "ALL"),
         paused(s, "paused (CLIENT PAUSE WRITE)", "WRITE"),
@@ -378,16 +546,32 @@ std::vector<fault> clock_faults(const stage& s, nanoseconds farthest)
 
 std::vector<fault> client_faults(const stage& s)
 {
-    auto& clients = s.clients;
     return {
         of_clients(s, "stopped (SIGSTOP), shortly", 20, 10ms, s.ttl / 2),
         of_clients(s, "stopped (SIGSTOP), past validity", 10, 2 * s.ttl, 3 * s.ttl),
-        {"killed (SIGKILL)", victim::client, 15, 0ms, 1000ms,
-         [&clients](unsigned i, milliseconds) {
-             clients.kill(i);
-             return true;
-         },
-         [&clients](unsigned i) { clients.start(i); }},
+        killed(s, "killed (SIGKILL)", 15),
+    };
+}
+
+std::vector<fault> queue_faults(const stage& s)
+{
+    return {
+        of_queue_node(s, kills(s, "queue node killed (SIGKILL)", 4, test::memory::kept, 800ms)),
+        of_queue_node(s, frozen(s, "queue node stopped (SIGSTOP)", 4)),
+        of_queues(s, "all keys of queues deleted", 4,
+                  [](const test::server& server) { remove(server, all_of_queues(server)); }),
+        some_deleted(s),
+        other_ttls(s),
+        other_type(s),
+        garbage(s),
+    };
+}
+
+std::vector<fault> waiter_faults(const stage& s)
+{
+    return {
+        while_it_waits(s, killed(s, "killed (SIGKILL) while it waits", 8)),
+        while_it_waits(s, of_clients(s, "stopped (SIGSTOP) while it waits", 12, 10ms, 3 * s.ttl)),
     };
 }
 

@@ -30,6 +30,10 @@ struct stage {
 [[nodiscard]] std::vector<fault> clock_faults(const stage& s, std::chrono::nanoseconds farthest);
 [[nodiscard]] std::vector<fault> client_faults(const stage& s);
 
+// Within them too, and aimed at the fair queue.
+[[nodiscard]] std::vector<fault> queue_faults(const stage& s);
+[[nodiscard]] std::vector<fault> waiter_faults(const stage& s);
+
 // Within its assumptions about nodes under the restart guard.
 [[nodiscard]] std::vector<fault> guarded_losses(const stage& s);
 

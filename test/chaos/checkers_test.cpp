@@ -704,6 +704,41 @@ TEST_CASE("a fault that the server refuses does not count", "[chaos]")
     }
 }
 
+TEST_CASE("each fault of queues harms a node with a queue and leaves the others alone", "[chaos]")
+{
+    const redlock::test::temp_dir folder;
+    std::vector<std::unique_ptr<site>> sites;
+    sites.push_back(std::make_unique<site>(0, site_options{.clocks = folder.path(), .shim = {}}));
+    redlock::test::server& server = sites[0]->server;
+    fleet nobody({.program = {}, .client = {}, .clients = 0});
+    dice chance(1);
+    server.start();
+    for (const auto& each :
+         queue_faults({sites, nobody, chance, nullptr, std::chrono::seconds(1)})) {
+        CAPTURE(each.name);
+        server.flush();
+        server.command({"SET", "r", "lock"});
+        CHECK_FALSE(each.begin(0, std::chrono::milliseconds(1)));
+        const auto state = [&] {
+            return server.responsive() ? server.command({"DEBUG", "DIGEST"}) : "none";
+        };
+        // Chance may delete none of the keys.
+        const bool is_harmed = redlock::test::wait_for([&] {
+            server.command({"DEL", "r:redlock:queue", "r:t:redlock:ticket"});
+            server.command({"ZADD", "r:redlock:queue", "1", "t"});
+            server.command({"SET", "r:t:redlock:ticket", "", "PX", "30000"});
+            const std::string before = state();
+            CHECK(each.begin(0, std::chrono::milliseconds(1)));
+            const bool is_other = state() != before;
+            each.end(0);
+            server.await();
+            return is_other;
+        });
+        CHECK(is_harmed);
+        CHECK(server.get("r") == "lock");
+    }
+}
+
 TEST_CASE("a wrong clock stops drifting at its limit", "[chaos]")
 {
     clock_page page{};

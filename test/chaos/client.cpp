@@ -34,9 +34,8 @@ namespace {
 
 constexpr auto quiet = asio::as_tuple(asio::use_awaitable);
 
-/// How long a worker tries to get its own resource, and a shared one.
+/// The timeout of an acquire of a worker's own resource.
 constexpr auto own_patience = 5s;
-constexpr auto shared_patience = 2s;
 
 reason reason_of(const error_code& e)
 {
@@ -217,7 +216,7 @@ private:
     asio::awaitable<lock> take()
     {
         acquire_options wanted{.ttl = some_ttl(),
-                               .timeout = index_ == 0 ? own_patience : shared_patience};
+                               .timeout = index_ == 0 ? own_patience : shop_.options.wait};
         note(event::acquire_begins, longest(wanted.timeout));
         is_kept_ = !shop_.options.heedless && one_in(4);
         if (is_kept_) {
@@ -242,6 +241,7 @@ private:
             note(event::token, static_cast<std::int64_t>(held.fencing_token()));
             told_end_ = end_of(held);
             note(event::acquired, told_end_);
+            shop_.wall->holds_shared[index_] = index_ != 0 ? 1 : 0;
         }
         co_return std::move(held);
     }
@@ -305,6 +305,7 @@ private:
     asio::awaitable<void> give_back(lock held)
     {
         note(event::gives_back, longest());
+        shop_.wall->holds_shared[index_] = 0;
         reason why = reason::none;
         if (one_in(8)) {
             held = lock();  // in the background

@@ -27,6 +27,8 @@ struct client_options {
     double drift_factor = 0.1;
     /// The longest time between reading the set and writing it.
     std::chrono::milliseconds hold{20};
+    /// The timeout of an acquire of a shared resource.
+    std::chrono::milliseconds wait{2'000};
     /// Writes without asking whether it still owns the lock.
     bool heedless = false;
     /// Has the restart guard.

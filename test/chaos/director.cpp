@@ -31,10 +31,6 @@ constexpr auto reading_time = 100ms;
 /// How long a client may go without its own lock while a majority answers. A key of its killed
 /// predecessor lives for up to two ttls of a second. An attempt takes the rest.
 constexpr auto own_patience = 3s;
-/// A key of a stopped or killed client lives for two ttls of a second, and the next two holders may
-/// be stopped in the same way. Meanwhile all other clients may wait for another lock for up to two
-/// seconds. Measured: up to 4 s in ten minutes on a busy machine.
-constexpr auto shared_patience = 8s;
 /// How late an operation may end if only the processor and the disk delay it. A process that is
 /// suspended completely reports that itself.
 constexpr auto most_overdue = 3s;
@@ -76,6 +72,7 @@ fleet_options fleet_of(const run_options& o, const std::filesystem::path& folder
     result.client.workers = o.workers;
     result.client.ttl = o.play->ttl;
     result.client.hold = o.play->hold;
+    result.client.wait = o.play->wait;
     result.client.heedless = o.play->heedless;
     result.client.guarded = o.play->guarded;
     result.client.seed = o.seed;
@@ -301,7 +298,7 @@ private:
     mischief mischief_;
     chronicle past_;
     tally shown_;
-    progress_watch progress_{own_patience, shared_patience};
+    progress_watch progress_{own_patience, play_.shared_patience};
     watch_record watched_;
     nanos begun_ = 0;
     nanos time_ = 0;
@@ -311,8 +308,14 @@ private:
 
 }  // namespace
 
-outcome run(const run_options& options)
+outcome run(run_options options)
 {
+    const auto complete = [](unsigned& number, unsigned usual) {
+        number = number != 0 ? number : usual;
+    };
+    complete(options.clients, options.play->clients);
+    complete(options.workers, options.play->workers);
+    complete(options.resources, options.play->resources);
     std::cout << options.play->name << ": " << options.play->what << "\nseed " << options.seed
               << std::endl;
     std::string why_not;

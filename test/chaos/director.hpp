@@ -13,9 +13,10 @@ struct run_options {
     /// How long faults go on. For a disease: how long the run looks for it.
     std::chrono::milliseconds time{60'000};
     std::uint64_t seed = 0;
-    unsigned clients = 4;
-    unsigned workers = 8;
-    unsigned resources = 3;
+    // Zero: the scenario's own number.
+    unsigned clients = 0;
+    unsigned workers = 0;
+    unsigned resources = 0;
     std::filesystem::path program;  ///< this program, which also runs its clients
     std::filesystem::path shim;
 };
@@ -27,6 +28,6 @@ enum class outcome {
 };
 
 /// Plays a scenario and prints its report on standard output.
-[[nodiscard]] outcome run(const run_options& options);
+[[nodiscard]] outcome run(run_options options);
 
 }  // namespace redlock::chaos

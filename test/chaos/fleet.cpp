@@ -44,6 +44,8 @@ std::vector<std::string> fleet::arguments(unsigned which) const
         std::to_string(c.drift_factor),
         "--hold",
         std::to_string(c.hold.count()),
+        "--wait",
+        std::to_string(c.wait.count()),
         "--seed",
         std::to_string(c.seed),
     };
@@ -109,6 +111,12 @@ bool fleet::goes(unsigned which) const
 {
     const auto& s = seats_.at(which);
     return s.running && !s.stopped;
+}
+
+bool fleet::holds_shared(unsigned which) const
+{
+    const auto& held = (*seats_.at(which).wall)->holds_shared;
+    return std::any_of(held.begin(), held.end(), [](const auto& each) { return each != 0; });
 }
 
 unsigned fleet::fewest_voting(unsigned nodes) const

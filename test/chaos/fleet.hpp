@@ -43,6 +43,9 @@ public:
     /// Whether the process runs and is not stopped.
     [[nodiscard]] bool goes(unsigned which) const;
 
+    /// Whether a worker of the process has a shared lock. Otherwise its workers wait for one.
+    [[nodiscard]] bool holds_shared(unsigned which) const;
+
     /// When the process last began or continued.
     [[nodiscard]] nanos going_since(unsigned which) const { return seats_.at(which).going_since; }
 

@@ -35,6 +35,8 @@ CLI::App* add_client(CLI::App& app, client_options& o)
     sub->add_option("--drift-factor", o.drift_factor);
     sub->add_option_function<long>("--hold",
                                    [&](long ms) { o.hold = std::chrono::milliseconds(ms); });
+    sub->add_option_function<long>("--wait",
+                                   [&](long ms) { o.wait = std::chrono::milliseconds(ms); });
     sub->add_option("--seed", o.seed);
     sub->add_flag("--heedless", o.heedless);
     sub->add_flag("--guarded", o.guarded);
@@ -63,6 +65,12 @@ std::string descriptions()
 /// The tests' exit code for a run that is well but incomplete.
 constexpr int exit_in_part = 77;
 
+/// A number that each scenario has of its own.
+CLI::Option* add_number(CLI::App& app, const char* name, unsigned& number, const char* what)
+{
+    return app.add_option(name, number, what)->default_str("the scenario's");
+}
+
 void add_run(CLI::App& app, run_options& o, std::string& name, double& seconds, bool& whole)
 {
     app.add_option("--scenario", name, "What goes wrong, see below")
@@ -75,14 +83,10 @@ void add_run(CLI::App& app, run_options& o, std::string& name, double& seconds, 
         ->capture_default_str()
         ->check(CLI::Range(1.0, 1e6));
     app.add_option("--seed", o.seed, "Of the dice; it is printed [a random one]");
-    app.add_option("--clients", o.clients, "Client processes")
-        ->capture_default_str()
-        ->check(CLI::Range(2, 64));
-    app.add_option("--workers", o.workers, "Workers in each; the first has a lock for itself")
-        ->capture_default_str()
+    add_number(app, "--clients", o.clients, "Client processes")->check(CLI::Range(2, 64));
+    add_number(app, "--workers", o.workers, "Workers in each; the first has a lock for itself")
         ->check(CLI::Range(std::size_t{2}, max_workers));
-    app.add_option("--resources", o.resources, "Locks that all others contend for")
-        ->capture_default_str()
+    add_number(app, "--resources", o.resources, "Locks that all others contend for")
         ->check(CLI::Range(1, 99));
     app.add_flag("--whole", whole,
                  "End with status 77 where some faults cannot be injected on this machine: to lose "

@@ -32,6 +32,16 @@ struct scenario {
     bool packets = false;   ///< some faults drop packets, if possible
     std::chrono::milliseconds ttl{1'000};
     std::chrono::milliseconds hold{20};
+    /// The timeout of an acquire of a shared lock.
+    std::chrono::milliseconds wait{2'000};
+    /// How long a shared lock may be without a holder while a majority answers. A key of a client
+    /// that was stopped or killed before it knew of its lock lives for two ttls of a second, and
+    /// the next two clients may be stopped in the same way.
+    std::chrono::milliseconds shared_patience{8'000};
+    // Numbers of client processes, of workers in each, and of shared locks.
+    unsigned clients = 4;
+    unsigned workers = 8;
+    unsigned resources = 3;
     std::vector<fault> (*faults)(const stage&) = nullptr;
 };
 

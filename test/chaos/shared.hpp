@@ -30,6 +30,8 @@ struct board {
     /// By worker: it has checked that it owns the lock and has not finished the step that needs it.
     /// No lock of a client helps against a pause there.
     std::array<std::atomic<std::uint32_t>, max_workers> in_step;
+    /// By worker: it has a shared lock.
+    std::array<std::atomic<std::uint32_t>, max_workers> holds_shared;
 };
 
 /// Where the processes of one run find each other's files.
