@@ -219,7 +219,8 @@ public:
     /// Forgets the commands that have arrived so far. `commands` and `count` start again.
     void clear_commands();
     /// Returns how many commands have a name that `answer` takes: `count("SET")`, `count("CLIENT
-    /// TRACKING")`, `count("release")`.
+    /// TRACKING")`, `count("release")`. Releases of several locks that go out together are one
+    /// command; so are extends.
     /// @throws std::invalid_argument for a command that the node does not know, as `answer`.
     [[nodiscard]] std::size_t count(std::string_view command) const;
     /// Returns how many of these commands concern a resource, alone or with others. `resource` is

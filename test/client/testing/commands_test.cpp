@@ -99,7 +99,10 @@ TEST_CASE("commands are counted by name and by resource", "[testing]")
     (void)t.take("one");
     (void)t.take("one more");
     const scripted_node& node = t.nodes[0];
-    t.until([&] { return node.count("release") == 3; });
+    // Both releases may share a script, which counts once.
+    t.until([&] {
+        return node.count("release", "one") == 1 && node.count("release", "one more") == 1;
+    });
     CHECK(node.count("SET") == 2);
     CHECK(node.count("SET", "one") == 1);
     CHECK(node.count("set", "one more") == 1);
