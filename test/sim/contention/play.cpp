@@ -2,12 +2,11 @@
 
 #include "base/settings.hpp"
 #include "core/client_core.hpp"
-#include "support/virtual/model_master.hpp"
+#include "sim/contention/network.hpp"
 #include "support/virtual/random.hpp"
-#include "support/virtual/timeline.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -20,8 +19,6 @@ namespace redlock::contention {
 
 namespace {
 
-using base::instant;
-using base::nanos;
 using namespace std::chrono_literals;
 
 constexpr auto deadline = std::chrono::milliseconds{600'000};
@@ -59,14 +56,6 @@ struct worker {
     std::uint64_t grants = 0;
 };
 
-/// A connection that keeps the order of its bytes.
-struct link {
-    test::session session;
-    std::string unread;
-    instant last_up{};
-    instant last_down{};
-};
-
 struct contender {
     contender(const base::settings& s, std::uint64_t seed) : random(seed, 7), core(s, random, date)
     {}
@@ -74,11 +63,10 @@ struct contender {
     test::seeded_entropy random;
     test::virtual_date date{date_of_clients};
     core::client_core core;
-    std::vector<link> links;
     instant timer = instant::max();
 };
 
-class play {
+class play final : private connection_events {
 public:
     explicit play(const plan& p);
 
@@ -87,16 +75,10 @@ public:
 private:
     [[nodiscard]] instant now() const { return events_.now(); }
     void at(instant when, std::function<void()> what) { events_.at(when, std::move(what)); }
-    nanos way(unsigned client)
-    {
-        const nanos further = is_far(client) ? plan_.far / 2 : nanos{};
-        return further + random_.between(plan_.least_way, plan_.longest_way);
-    }
     void run_until(const std::function<bool()>& done);
+    void on_connected(unsigned client, unsigned node) override;
+    void on_bytes(unsigned client, unsigned node, std::string_view bytes) override;
     void pump(unsigned client);
-    void send(unsigned client, unsigned node, std::string bytes);
-    void serve(unsigned client, unsigned node);
-    void answer(unsigned client, unsigned node, std::string bytes, instant when);
     void begin(worker& w);
     void give_back(worker& w);
     void note_wait(const worker& w);
@@ -106,11 +88,6 @@ private:
     void take_finished(unsigned client);
     [[nodiscard]] std::uint64_t commands() const;
 
-    /// The last client.
-    [[nodiscard]] bool is_far(unsigned client) const
-    {
-        return client > plan_.clients + plan_.untold + plan_.of_two;
-    }
     [[nodiscard]] bool is_untold(const worker& w) const
     {
         return w.client > plan_.clients && w.client <= plan_.clients + plan_.untold;
@@ -121,9 +98,8 @@ private:
     base::settings settings_;
     base::settings of_untold_;
     test::random_source random_;
-    test::timeline<std::function<void()>> events_{1s};
-    std::vector<test::model_master> masters_;
-    std::vector<instant> busy_until_;
+    timeline events_{1s};
+    network network_;
     std::vector<std::unique_ptr<contender>> clients_;
     /// The first worker holds the lock at the beginning and has its own client.
     std::vector<worker> workers_;
@@ -145,21 +121,14 @@ play::play(const plan& p)
       settings_(base::make_settings(config_of(p, p.how))),
       of_untold_(base::make_settings(without_notifications(config_of(p, p.how)))),
       random_(p.seed, 1),
-      masters_(p.nodes),
-      busy_until_(p.nodes)
+      network_(plan_, events_, random_, *this)
 {
-    // With one run id the nodes would look like one server that has several names.
-    for (unsigned i = 0; i < p.nodes; ++i) {
-        masters_[i].run_id.replace(0, 2, std::to_string(10 + i));
-    }
-    const unsigned all = p.clients + p.untold + p.of_two + (p.far > nanos{} ? 1 : 0);
-    for (unsigned i = 0; i <= all; ++i) {
+    for (unsigned i = 0; i < p.all_clients(); ++i) {
         const bool is_untold = i > p.clients && i <= p.clients + p.untold;
         const bool is_many = i > 0 && i <= p.clients;
-        const bool is_of_two = i > p.clients + p.untold && !is_far(i);
+        const bool is_of_two = i > p.clients + p.untold && !p.is_far(i);
         clients_.push_back(
             std::make_unique<contender>(is_untold ? of_untold_ : settings_, p.seed * 1000 + i));
-        clients_.back()->links.resize(p.nodes);
         for (unsigned n = 0; n < (is_many ? p.workers : 1); ++n) {
             const unsigned one = is_many && p.of_two > 0 && n % 2 == 1 ? 2 : 1;
             workers_.push_back({.client = i, .wants = is_of_two ? 3 : one});
@@ -190,11 +159,7 @@ void play::pump(unsigned client)
     take_finished(client);
     for (core::node_mask dialled = c.core.network().take_to_connect(); dialled != 0;
          dialled &= dialled - 1) {
-        const auto node = static_cast<unsigned>(std::countr_zero(dialled));
-        at(now() + way(client), [this, client, node] {
-            clients_[client]->core.network().on_connected(now(), node);
-            pump(client);
-        });
+        network_.connect(client, static_cast<unsigned>(std::countr_zero(dialled)));
     }
     (void)c.core.network().take_written();
     for (unsigned i = 0; i < plan_.nodes; ++i) {
@@ -202,7 +167,7 @@ void play::pump(unsigned client)
             std::string bytes;
             bytes.swap(c.core.network().take_output(i));
             c.core.network().on_written(i);
-            send(client, i, std::move(bytes));
+            network_.send(client, i, std::move(bytes));
         }
     }
     const instant next = c.core.next_deadline();
@@ -219,52 +184,16 @@ void play::pump(unsigned client)
     }
 }
 
-void play::send(unsigned client, unsigned node, std::string bytes)
+void play::on_connected(unsigned client, unsigned node)
 {
-    link& l = clients_[client]->links[node];
-    l.last_up = std::max(l.last_up, now() + way(client));
-    at(l.last_up, [this, client, node, bytes = std::move(bytes)] {
-        clients_[client]->links[node].unread += bytes;
-        serve(client, node);
-    });
+    clients_[client]->core.network().on_connected(now(), node);
+    pump(client);
 }
 
-/// Executes one command after the other, and sends all replies at once.
-void play::serve(unsigned client, unsigned node)
+void play::on_bytes(unsigned client, unsigned node, std::string_view bytes)
 {
-    link& l = clients_[client]->links[node];
-    test::model_master& m = masters_[node];
-    std::string replies;
-    std::string_view rest = l.unread;
-    for (std::string_view next = rest; auto command = test::take_command(next); rest = next) {
-        busy_until_[node] = std::max(busy_until_[node], now()) + plan_.command;
-        replies += m.execute(now(), l.session, *command);
-    }
-    l.unread.erase(0, l.unread.size() - rest.size());
-    answer(client, node, std::exchange(l.session.out, {}) + replies, busy_until_[node]);
-    for (unsigned i = 0; std::exchange(m.has_told, false) && i < clients_.size(); ++i) {
-        m.has_told = true;
-        link& other = clients_[i]->links[node];
-        std::string told = std::exchange(other.session.out, {});
-        if (!told.empty() && plan_.lost_one_in > 0 && random_.one_in(plan_.lost_one_in)) {
-            told.clear();
-        }
-        answer(i, node, std::move(told), busy_until_[node]);
-        m.has_told = i + 1 < clients_.size();
-    }
-}
-
-void play::answer(unsigned client, unsigned node, std::string bytes, instant when)
-{
-    if (bytes.empty()) {
-        return;
-    }
-    link& l = clients_[client]->links[node];
-    l.last_down = std::max(l.last_down, when + way(client));
-    at(l.last_down, [this, client, node, bytes = std::move(bytes)] {
-        clients_[client]->core.network().on_bytes(now(), node, bytes);
-        pump(client);
-    });
+    clients_[client]->core.network().on_bytes(now(), node, bytes);
+    pump(client);
 }
 
 void play::begin(worker& w)
@@ -312,7 +241,7 @@ void play::note_wait(const worker& w)
     const nanos waited = now() - w.wanted;
     if (is_untold(w)) {
         longest_untold_ = std::max(longest_untold_, waited);
-    } else if (is_far(w.client)) {
+    } else if (plan_.is_far(w.client)) {
         longest_far_ = std::max(longest_far_, waited);
     } else if (w.wants == 3) {
         longest_of_two_ = std::max(longest_of_two_, waited);

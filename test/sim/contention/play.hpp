@@ -39,6 +39,14 @@ struct plan {
     /// The time of a node for a command.
     base::nanos command = std::chrono::microseconds{3};
     base::nanos hold = std::chrono::milliseconds{1};
+
+    /// All clients: client 0, which holds the lock at first, then those of `clients`, `untold` and
+    /// `of_two`, and at last the far one.
+    [[nodiscard]] unsigned all_clients() const
+    {
+        return 1 + clients + untold + of_two + (far > base::nanos{} ? 1 : 0);
+    }
+    [[nodiscard]] bool is_far(unsigned client) const { return client > clients + untold + of_two; }
 };
 
 struct outcome {
