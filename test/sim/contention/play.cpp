@@ -25,9 +25,6 @@ constexpr auto deadline = std::chrono::milliseconds{600'000};
 /// The wanted resources. The second one counts only if some clients want both.
 const std::vector<std::string> resources{"r", "s"};
 
-/// The date of all clients, which stands still.
-constexpr instant date_of_clients{};
-
 config config_of(const plan& p, manner how)
 {
     config c;
@@ -57,11 +54,14 @@ struct worker {
 };
 
 struct contender {
-    contender(const base::settings& s, std::uint64_t seed) : random(seed, 7), core(s, random, date)
+    contender(const base::settings& s, std::uint64_t seed, const instant& now)
+        : random(seed, 7),
+          date(now),
+          core(s, random, date)
     {}
 
     test::seeded_entropy random;
-    test::virtual_date date{date_of_clients};
+    test::virtual_date date;
     core::client_core core;
     instant timer = instant::max();
 };
@@ -127,8 +127,8 @@ play::play(const plan& p)
         const bool is_untold = i > p.clients && i <= p.clients + p.untold;
         const bool is_many = i > 0 && i <= p.clients;
         const bool is_of_two = i > p.clients + p.untold && !p.is_far(i);
-        clients_.push_back(
-            std::make_unique<contender>(is_untold ? of_untold_ : settings_, p.seed * 1000 + i));
+        clients_.push_back(std::make_unique<contender>(is_untold ? of_untold_ : settings_,
+                                                       p.seed * 1000 + i, events_.now()));
         for (unsigned n = 0; n < (is_many ? p.workers : 1); ++n) {
             const unsigned one = is_many && p.of_two > 0 && n % 2 == 1 ? 2 : 1;
             workers_.push_back({.client = i, .wants = is_of_two ? 3 : one});
