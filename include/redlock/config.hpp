@@ -230,9 +230,10 @@ struct config {
     ///
     /// If a client waits for more resources than `max_poll_interval` has milliseconds, the maximum
     /// wait is 1 ms for each of them. So a client with very many waiting acquires polls about 1000
-    /// times a second in total. It also polls whenever a ttl ends. In the fair queue, the maximum
-    /// wait is at least 10 ms for each client before this one. Without very many resources it is
-    /// 15 s at most.
+    /// times a second in total. It also polls whenever a ttl ends. In the fair queue, a client
+    /// that is not the first one waits for half of `max_poll_interval` at most, or for 10 ms for
+    /// each client before it if that is longer. Without very many resources the wait is 15 s at
+    /// most.
     std::chrono::milliseconds max_poll_interval{1000};
 
     /// Maximum time that `async_close` waits for releases that are still going out. Zero: no wait.

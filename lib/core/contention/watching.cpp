@@ -183,14 +183,13 @@ nanos fair_queue::longest_poll() const noexcept
 instant fair_queue::end_of_watch(const operation& op) noexcept
 {
     const wait_state& w = op.wait;
-    nanos longest = std::max<nanos>(settings_.max_poll_interval, poll_of_many());
+    nanos longest = settings_.max_poll_interval;
     if (w.at == stage::behind) {
         const auto before = static_cast<std::int64_t>(w.before.value_or(0));
-        longest = std::max(longest, poll_a_ticket * before);
-        // The first one may be dead.
-        longest = before == 1 ? longest / 2 : longest;
+        // The waiter before may be the first one by now, and may be dead.
+        longest = std::max(longest / 2, poll_a_ticket * before);
     }
-    longest = std::min(longest, longest_poll());
+    longest = std::clamp(longest, poll_of_many(), longest_poll());
     nanos wait = longest - shared_.random_below(longest / 4);
     if (w.at != stage::behind && w.refused_until != unknown_end) {
         const nanos lives = w.refused_until - shared_.now;
