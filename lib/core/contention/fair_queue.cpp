@@ -324,11 +324,16 @@ void fair_queue::leave(operation& op) noexcept
 void fair_queue::give_ticket_back(operation& op) noexcept
 {
     wait_state& w = op.wait;
-    if (!std::exchange(w.has_ticket, false) || !nodes_[w.node]->tickets().can_serve()) {
+    if (!std::exchange(w.has_ticket, false)) {
+        return;
+    }
+    tickets& of_node = nodes_[w.node]->tickets();
+    if (!of_node.can_serve()) {
+        of_node.leave_later(in_the_way(op), w.own);
         return;
     }
     try {
-        nodes_[w.node]->tickets().leave(*op.subject, in_the_way(op), w.own.name(), w.held);
+        of_node.leave(*op.subject, in_the_way(op), w.own.name(), w.held);
     } catch (const std::bad_alloc&) {
         return;  // the next waiter finds out
     }

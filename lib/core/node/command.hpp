@@ -43,6 +43,7 @@ enum class command : std::uint8_t {
     watch,               ///< PTTL after that, for a key that a waiter wants.
     queue,               ///< A script that takes a ticket in a queue, or asks for its place.
     leave,               ///< A script that gives the ticket back.
+    drop_ticket,         ///< That script, for a ticket that an earlier connection left.
     queue_state,         ///< A script that counts the tickets, for an inspect.
     role,                ///< HELLO, INFO replication or ROLE: is the node still a master?
     ping,                ///< PING, or GET of the marker.

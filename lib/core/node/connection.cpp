@@ -140,6 +140,7 @@ void connection::become_ready()
     n_.guard.on_ready(n_.handshake, is_first);
     n_.releases.send_due(true);
     n_.releases.send_due_repairs();
+    n_.tickets.send_late();
     check_health();
     shared.run_ids[n_.state.index] = n_.handshake.run_id();
     n_.state.events.connections.on_connection(n_.state.index, connection_event::ready);

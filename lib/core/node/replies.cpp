@@ -90,7 +90,7 @@ bool on_set_label(node_parts& n, const pending& p, const resp::reply& r)
 }
 
 /// Nothing depends on the reply.
-bool on_drop_label(node_parts&, const pending&, const resp::reply&)
+bool on_drop(node_parts&, const pending&, const resp::reply&)
 {
     return true;
 }

@@ -25,7 +25,7 @@ bool on_marker(node_parts& n, const pending& p, const resp::reply& r);
 bool on_holder_ttl(node_parts& n, const pending& p, const resp::reply& r);
 bool on_holder_label(node_parts& n, const pending& p, const resp::reply& r);
 bool on_set_label(node_parts& n, const pending& p, const resp::reply& r);
-bool on_drop_label(node_parts& n, const pending& p, const resp::reply& r);
+bool on_drop(node_parts& n, const pending& p, const resp::reply& r);
 bool on_increment(node_parts& n, const pending& p, const resp::reply& r);
 bool on_count(node_parts& n, const pending& p, const resp::reply& r);
 bool on_repair(node_parts& n, const pending& p, const resp::reply& r);

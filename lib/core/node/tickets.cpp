@@ -4,7 +4,18 @@
 #include "resp/error_text.hpp"
 #include "resp/reply.hpp"
 
+#include <cstddef>
+#include <new>
+
 namespace redlock::core {
+
+namespace {
+
+/// The largest number of tickets to give back later. Others wait until the keys of more tickets
+/// end.
+constexpr std::size_t most_late = 1000;
+
+}  // namespace
 
 void tickets::ask_place(lease& l, const place_request& asked)
 {
@@ -20,6 +31,32 @@ void tickets::leave(lease& l, std::string_view resource, std::string_view name, 
     requests_.send_words(command::leave, {l, held}, f, [&](std::string& out, const wording& w) {
         append_leave(out, w, resource, name, f);
     });
+}
+
+void tickets::leave_later(std::string_view resource, const ticket& own) noexcept
+{
+    if (node_.is_ready()) {
+        return;
+    }
+    try {
+        if (late_.size() == most_late) {
+            late_.pop();
+        }
+        late_.push({std::string(resource), own});
+    } catch (const std::bad_alloc&) {
+        return;  // the ticket's key ends
+    }
+}
+
+void tickets::send_late()
+{
+    for (; !late_.empty() && node_.is_ready() && requests_.has_room(); late_.pop()) {
+        const late_ticket& t = late_.front();
+        constexpr form f = form::eval;
+        requests_.send_words(command::drop_ticket, {}, f, [&](std::string& out, const wording& w) {
+            append_leave(out, w, t.resource, t.own.name(), f);
+        });
+    }
 }
 
 /// A node that refuses the script for another reason than its present state, or the type of the

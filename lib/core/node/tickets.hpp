@@ -3,9 +3,11 @@
 #include "core/lease.hpp"
 #include "core/node/requests.hpp"
 #include "core/node/state.hpp"
+#include "core/ring.hpp"
 #include "core/ticket.hpp"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -37,6 +39,10 @@ public:
     /// Gives the ticket back, and asks how many are left. `name`: empty to ask only. `held`: the
     /// number of the resource among several, for the answer.
     void leave(lease& l, std::string_view resource, std::string_view name, unsigned held);
+    /// Gives the ticket back as soon as the node is ready again. Does nothing if the node is ready.
+    void leave_later(std::string_view resource, const ticket& own) noexcept;
+    /// Gives back the tickets of earlier connections.
+    void send_late();
 
     /// The node has run the script that `ask_place` sends.
     void note_run() noexcept { knows_queue_ = true; }
@@ -49,12 +55,19 @@ public:
     }
 
 private:
+    struct late_ticket {
+        std::string resource;
+        ticket own;
+    };
+
     node_state& node_;
     requests& requests_;
     /// The node has run the script on this connection.
     bool knows_queue_ = false;
     bool is_refused_ = false;
     bool is_refusal_logged_ = false;
+    /// Tickets that could not be given back, the oldest first.
+    ring<late_ticket> late_;
 };
 
 }  // namespace redlock::core

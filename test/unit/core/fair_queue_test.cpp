@@ -807,6 +807,25 @@ TEST_CASE("a waiter whose queue node is lost keeps its number at the next one",
     }
 }
 
+TEST_CASE("a client gives back the ticket that it left at a lost queue node once the node is back",
+          "[core][fair_queue]")
+{
+    queue_world w;
+    call& c = w.waiting();
+    const std::string left = own_ticket(c);
+    w.lose(w.order[0]);
+    w.advance(w.settings.backoff_max + w.settings.node_timeout + 3 * round_trip);
+    w.give_back_all();
+    w.advance(2 * round_trip);
+    REQUIRE(c.held != nullptr);
+    REQUIRE(w.queue() == names{left});
+    w.bring_back(w.order[0]);
+    w.advance(w.settings.reconnect_backoff_max);
+    CHECK(w.queue().empty());
+    CHECK(w.first().master.find(w.now, key_of(left)) == nullptr);
+    CHECK(w.calls_of(resp::leave_script, left) == 1);
+}
+
 TEST_CASE("a waiter that another client took for dead puts its ticket back in its old place",
           "[core][fair_queue]")
 {

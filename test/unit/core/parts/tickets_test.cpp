@@ -6,7 +6,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace redlock;
@@ -139,4 +142,41 @@ TEST_CASE_METHOD(node_with_queues, "a node serves a queue if commands can be sen
         context.settings.fair_queue = false;
     }
     CHECK_FALSE(tickets.can_serve());
+}
+
+TEST_CASE_METHOD(node_with_queues, "a lost node gets the tickets that a client left there",
+                 "[core][tickets]")
+{
+    const auto number = [](unsigned i) { return "0123456789ab" + std::to_string(i); };
+    const auto leave_late = [&](unsigned i) {
+        tickets.leave_later("r", *core::ticket::parse(number(i)));
+    };
+    leave_late(1000);
+    tickets.send_late();
+    CHECK(requests.empty());  // the node was not lost
+
+    state.connection = core::connection_state::waiting;
+    const unsigned left = GENERATE(1u, 1000u, 1001u);
+    for (unsigned i = 0; i < left; ++i) {
+        leave_late(2000 + i);
+    }
+    tickets.send_late();
+    CHECK(requests.empty());
+    state.connection = core::connection_state::ready;
+    tickets.send_late();
+    std::string bytes;
+    while (!requests.out().empty()) {
+        bytes += std::exchange(requests.out().take(), {});
+        requests.out().on_written({});
+    }
+    const std::vector<words> sent = parse_commands(bytes);
+    CHECK(sent.size() == std::min(left, 1000u));
+    CHECK(sent.front() == words{"EVAL", std::string(resp::leave_script.text), "2", "r",
+                                "r:redlock:queue", number(left == 1001 ? 2001 : 2000)});
+    CHECK(sent.back().back() == number(2000 + left - 1));
+    CHECK(answer().what == command::drop_ticket);
+    CHECK(l.references == 1);
+    const std::size_t unanswered = requests.size();
+    tickets.send_late();
+    CHECK(requests.size() == unanswered);
 }
