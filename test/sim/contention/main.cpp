@@ -6,7 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +30,16 @@ constexpr std::array manners{
     named{manner::in_queue, "in a queue"},
     named{manner::notified, "notified, no queue"},
     named{manner::by_chance, "not notified: by chance"},
+};
+
+const std::map<std::string, fault> faults{
+    {"first-client-killed", fault::first_client_killed},
+    {"queue-keys-spoiled", fault::queue_keys_spoiled},
+    {"queue-node-killed", fault::queue_node_killed},
+    {"queue-node-frozen", fault::queue_node_frozen},
+    {"queue-node-flushed", fault::queue_node_flushed},
+    {"queue-node-flushed-silently", fault::queue_node_flushed_silently},
+    {"queue-node-emptied", fault::queue_node_emptied},
 };
 
 /// The longest standstill of the queue: a client waits for a poll, and then until it is sure that
@@ -55,18 +70,43 @@ bool has_share(const plan& p, const outcome& o)
     return p.span.count() == 0 || (o.least > 0 && o.least * 3 >= o.most);
 }
 
-/// If notifications are lost, each turn may wait for a standstill to end.
+/// If notifications are lost, each turn may wait for a standstill to end. In a spoiled queue the
+/// clients have no order, so a client may wait for more turns.
 double longest_wait_ms(const plan& p, const outcome& o)
 {
     const double turns = p.clients * p.workers + p.untold + p.of_two;
     const double turn_ms = p.lost_one_in > 0 ? standstill_ms : 1000.0 / o.grants;
-    return 3 * standstill_ms + 2 * turns * turn_ms;
+    const double rounds = p.what_fails == fault::queue_keys_spoiled ? 20 : 2;
+    return 3 * standstill_ms + rounds * turns * turn_ms;
+}
+
+/// The longest time without a holder after a fault.
+double longest_gap_ms(const plan& p)
+{
+    if (p.what_fails == fault::queue_keys_spoiled) {
+        // A change can begin another standstill before the last one has ended, but seldom three in
+        // a row.
+        return 3 * standstill_ms;
+    }
+    // A poll finds what no notification reports. If the first client is dead, the second one polls
+    // after half of this interval and again 250 ms later, which is earlier.
+    return static_cast<double>(redlock::config{}.max_poll_interval.count());
+}
+
+/// Whether the lock and each client went on soon after each fault.
+bool goes_on(const plan& p, const outcome& o)
+{
+    return o.faults > 0 && o.gap_max_ms <= longest_gap_ms(p) &&
+           o.wait_max_ms <= longest_wait_ms(p, o);
 }
 
 bool is_well(const plan& p, const outcome& o)
 {
     if (o.shared || o.starved) {
         return false;
+    }
+    if (p.what_fails != fault::none) {
+        return goes_on(p, o);
     }
     if (p.how != manner::in_queue) {
         return true;
@@ -86,7 +126,8 @@ void print_heading(const plan& p)
         "grants/s", "handover us", "wait p50 ms", "wait p99 ms", "wait max ms", "commands",
         "attempts", "least", "most",
         (std::string(p.untold > 0 ? "  untold max ms" : "") +
-         (p.of_two > 0 ? "  of two max ms" : "") + (p.far.count() > 0 ? "  far max ms" : ""))
+         (p.of_two > 0 ? "  of two max ms" : "") + (p.far.count() > 0 ? "  far max ms" : "") +
+         (p.what_fails != fault::none ? "  faults  gap max ms" : ""))
             .c_str());
 }
 
@@ -105,6 +146,9 @@ void print(const plan& p, std::string_view name, const outcome& o)
     if (p.far.count() > 0) {
         std::printf("  %10.2f", o.far_max_ms);
     }
+    if (p.what_fails != fault::none) {
+        std::printf("  %6llu  %10.2f", static_cast<unsigned long long>(o.faults), o.gap_max_ms);
+    }
     std::printf("%s%s\n", o.starved ? "  SOMEBODY WAS NOT SERVED" : "",
                 o.shared ? "  TWO HAD IT" : "");
 }
@@ -114,7 +158,9 @@ bool play_all(plan p, const std::vector<unsigned>& clients, bool checks)
 {
     bool is_all_well = true;
     for (const unsigned n : clients) {
-        for (const named& m : manners) {
+        // The faults are faults of the queue.
+        const std::size_t plays = p.what_fails == fault::none ? manners.size() : 1;
+        for (const named& m : std::span(manners).first(plays)) {
             p.how = m.how;
             p.clients = n;
             const outcome o = run(p);
@@ -140,6 +186,7 @@ int main(int argc, char** argv)
     std::uint64_t hold_us = 1000;
     std::uint64_t span_ms = 0;
     std::uint64_t far_ms = 0;
+    std::uint64_t every_ms = 3000;
     std::uint64_t seeds = 1;
     bool checks = false;
     app.add_option("--clients", clients, "How many, separated by commas")->delimiter(',');
@@ -161,6 +208,14 @@ int main(int argc, char** argv)
     app.add_option("--lose-one-in", p.lost_one_in,
                    "Of what servers tell one in so many is lost; 0: none")
         ->capture_default_str();
+    app.add_option("--fault", p.what_fails,
+                   "What fails again and again while clients in a queue contend")
+        ->transform(CLI::CheckedTransformer(faults))
+        ->needs("--span")
+        ->excludes("--of-two");
+    app.add_option("--every", every_ms, "Mean milliseconds between two faults")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     app.add_option("--seed", p.seed, "Of the chances, the first one")->capture_default_str();
     app.add_option("--seeds", seeds, "So many, one after the other")->capture_default_str();
     app.add_option("--hold", hold_us, "Microseconds that each holds it")->capture_default_str();
@@ -170,6 +225,7 @@ int main(int argc, char** argv)
     CLI11_PARSE(app, argc, argv);
     p.hold = std::chrono::microseconds{hold_us};
     p.span = std::chrono::milliseconds{span_ms};
+    p.every = std::chrono::milliseconds{every_ms};
     p.far = std::chrono::milliseconds{far_ms};
     p.clients = clients.empty() ? 1 : *std::max_element(clients.begin(), clients.end());
     print_heading(p);

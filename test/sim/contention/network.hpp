@@ -6,8 +6,8 @@
 #include "support/virtual/random.hpp"
 #include "support/virtual/timeline.hpp"
 
+#include <deque>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +23,8 @@ class connection_events {
 public:
     virtual void on_connected(unsigned client, unsigned node) = 0;
     virtual void on_bytes(unsigned client, unsigned node, std::string_view bytes) = 0;
+    /// The node has ended or refused the connection.
+    virtual void on_closed(unsigned client, unsigned node) = 0;
 
 protected:
     ~connection_events() = default;
@@ -39,6 +41,26 @@ public:
     // Requests of a client.
     void connect(unsigned client, unsigned node);
     void send(unsigned client, unsigned node, std::string bytes);
+    /// The node gets all bytes that the client sent before.
+    void close(unsigned client, unsigned node);
+
+    // Faults of a node.
+    [[nodiscard]] test::model_master& master(unsigned node) { return nodes_[node].master; }
+    /// Ends all connections. Attempts to connect fail until `start`.
+    void stop(unsigned node);
+    /// The node runs again, as another run of the server. It has the keys that it had.
+    void start(unsigned node);
+    /// The node executes nothing until `resume`. Its connections stay, and it accepts new ones.
+    void suspend(unsigned node);
+    /// The node executes what it has received meanwhile, also from connections that their clients
+    /// have closed.
+    void resume(unsigned node);
+
+    // The notifications of changes that no client made.
+    void send_notifications(unsigned node);
+    void lose_notifications(unsigned node);
+    /// Deletes the expired keys of all running nodes, which a server does from time to time.
+    void expire_keys();
 
 private:
     /// A connection of a client to a node.
@@ -49,25 +71,37 @@ private:
         std::string unread{};
         instant last_up{};
         instant last_down{};
+        bool is_open_at_client = true;  ///< or the client connects
+        bool is_open_at_node = false;
+        /// The client's end has reached a suspended node.
+        bool ends = false;
     };
+    enum class node_state { running, suspended, stopped };
     struct node {
-        test::model_master master;
+        node_state state = node_state::running;
+        unsigned runs = 0;
+        test::model_master master{};
         instant busy_until{};
-        /// The connections, by client.
-        std::vector<std::unique_ptr<link>> links;
+        /// The last connection of each client, by client; null: the client has not connected.
+        std::vector<link*> links{};
     };
 
     [[nodiscard]] instant now() const { return events_.now(); }
     [[nodiscard]] nanos way(unsigned client);
+    void begin_run(unsigned node);
     void serve(link& l);
-    void send_notifications(unsigned node);
+    void forget(link& l);
     void answer(link& l, std::string bytes);
+    void tell_of_end(link& l);
+    [[nodiscard]] std::vector<link*> open_links(unsigned node);
 
     const plan& plan_;
     timeline& events_;
     test::random_source& random_;
     connection_events& listener_;
     std::vector<node> nodes_;
+    /// All connections that there ever were, since events refer to them.
+    std::deque<link> links_;
 };
 
 }  // namespace redlock::contention

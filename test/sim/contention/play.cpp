@@ -2,6 +2,8 @@
 
 #include "base/settings.hpp"
 #include "core/client_core.hpp"
+#include "sim/contention/contender.hpp"
+#include "sim/contention/faults.hpp"
 #include "sim/contention/network.hpp"
 #include "support/virtual/random.hpp"
 
@@ -25,24 +27,6 @@ constexpr auto deadline = std::chrono::milliseconds{600'000};
 /// The wanted resources. The second one counts only if some clients want both.
 const std::vector<std::string> resources{"r", "s"};
 
-config config_of(const plan& p, manner how)
-{
-    config c;
-    for (unsigned i = 0; i < p.nodes; ++i) {
-        c.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
-    }
-    c.ping_interval = 0ms;
-    c.release_notifications = how != manner::by_chance;
-    c.fair_queue = how == manner::in_queue;
-    return c;
-}
-
-config without_notifications(config c)
-{
-    c.release_notifications = false;
-    return c;
-}
-
 /// Takes the lock and releases it.
 struct worker {
     unsigned client = 0;
@@ -50,23 +34,12 @@ struct worker {
     unsigned wants = 1;
     instant wanted{};
     core::lease* held = nullptr;
+    /// The acquire; null: none is under way.
+    const core::operation* acquire = nullptr;
     std::uint64_t grants = 0;
 };
 
-struct contender {
-    contender(const base::settings& s, std::uint64_t seed, const instant& now)
-        : random(seed, 7),
-          date(now),
-          core(s, random, date)
-    {}
-
-    test::seeded_entropy random;
-    test::virtual_date date;
-    core::client_core core;
-    instant timer = instant::max();
-};
-
-class play final : private connection_events {
+class play final : private connection_events, private client_control {
 public:
     explicit play(const plan& p);
 
@@ -75,9 +48,16 @@ public:
 private:
     [[nodiscard]] instant now() const { return events_.now(); }
     void at(instant when, std::function<void()> what) { events_.at(when, std::move(what)); }
+    void at(instant when, unsigned client, std::function<void()> what);
     void run_until(const std::function<bool()>& done);
     void on_connected(unsigned client, unsigned node) override;
     void on_bytes(unsigned client, unsigned node, std::string_view bytes) override;
+    void on_closed(unsigned client, unsigned node) override;
+    [[nodiscard]] std::optional<unsigned> queue_node(const std::string& resource) const override;
+    [[nodiscard]] std::optional<unsigned> first_in_queue() const override;
+    void kill(unsigned client) override;
+    void restart(unsigned client) override;
+    [[nodiscard]] std::unique_ptr<contender> make_client(unsigned client) const;
     void pump(unsigned client);
     void begin(worker& w);
     void give_back(worker& w);
@@ -86,11 +66,11 @@ private:
     void tell();
     void end();
     void take_finished(unsigned client);
-    [[nodiscard]] std::uint64_t commands() const;
+    [[nodiscard]] std::uint64_t sum_of(std::uint64_t stats::*counter) const;
 
-    [[nodiscard]] bool is_untold(const worker& w) const
+    [[nodiscard]] bool is_untold(unsigned client) const
     {
-        return w.client > plan_.clients && w.client <= plan_.clients + plan_.untold;
+        return client > plan_.clients && client <= plan_.clients + plan_.untold;
     }
     [[nodiscard]] bool is_one_of_many(const worker& w) const { return w.client <= plan_.clients; }
 
@@ -101,6 +81,8 @@ private:
     timeline events_{1s};
     network network_;
     std::vector<std::unique_ptr<contender>> clients_;
+    /// Their statistics count, and events refer to them.
+    std::vector<std::unique_ptr<contender>> killed_clients_;
     /// The first worker holds the lock at the beginning and has its own client.
     std::vector<worker> workers_;
     bool goes_on_ = true;
@@ -113,22 +95,22 @@ private:
     /// A bit for each resource.
     unsigned had_ = 0;
     const core::group both_ = std::make_shared<const std::vector<std::string>>(resources);
+    fault_injector faults_;
     outcome found_;
 };
 
 play::play(const plan& p)
     : plan_(p),
-      settings_(base::make_settings(config_of(p, p.how))),
-      of_untold_(base::make_settings(without_notifications(config_of(p, p.how)))),
+      settings_(settings_of(p, p.how != manner::by_chance)),
+      of_untold_(settings_of(p, false)),
       random_(p.seed, 1),
-      network_(plan_, events_, random_, *this)
+      network_(plan_, events_, random_, *this),
+      faults_(plan_, events_, network_, *this, resources.front())
 {
     for (unsigned i = 0; i < p.all_clients(); ++i) {
-        const bool is_untold = i > p.clients && i <= p.clients + p.untold;
         const bool is_many = i > 0 && i <= p.clients;
         const bool is_of_two = i > p.clients + p.untold && !p.is_far(i);
-        clients_.push_back(std::make_unique<contender>(is_untold ? of_untold_ : settings_,
-                                                       p.seed * 1000 + i, events_.now()));
+        clients_.push_back(make_client(i));
         for (unsigned n = 0; n < (is_many ? p.workers : 1); ++n) {
             const unsigned one = is_many && p.of_two > 0 && n % 2 == 1 ? 2 : 1;
             workers_.push_back({.client = i, .wants = is_of_two ? 3 : one});
@@ -136,13 +118,32 @@ play::play(const plan& p)
     }
 }
 
-std::uint64_t play::commands() const
+std::unique_ptr<contender> play::make_client(unsigned client) const
+{
+    const std::uint64_t seed = plan_.seed * 1000 + client + 1'000'000 * killed_clients_.size();
+    return std::make_unique<contender>(is_untold(client) ? of_untold_ : settings_, seed,
+                                       events_.now());
+}
+
+std::uint64_t play::sum_of(std::uint64_t stats::*counter) const
 {
     std::uint64_t all = 0;
-    for (const auto& c : clients_) {
-        all += c->core.snapshot().commands;
+    for (const auto* each : {&clients_, &killed_clients_}) {
+        for (const auto& c : *each) {
+            all += c->core.snapshot().*counter;
+        }
     }
     return all;
+}
+
+/// Does it unless the client has ended by then.
+void play::at(instant when, unsigned client, std::function<void()> what)
+{
+    at(when, [this, client, which = clients_[client].get(), what = std::move(what)] {
+        if (clients_[client].get() == which) {
+            what();
+        }
+    });
 }
 
 void play::run_until(const std::function<bool()>& done)
@@ -157,6 +158,9 @@ void play::pump(unsigned client)
 {
     contender& c = *clients_[client];
     take_finished(client);
+    for (core::node_mask left = c.core.network().take_to_close(); left != 0; left &= left - 1) {
+        network_.close(client, static_cast<unsigned>(std::countr_zero(left)));
+    }
     for (core::node_mask dialled = c.core.network().take_to_connect(); dialled != 0;
          dialled &= dialled - 1) {
         network_.connect(client, static_cast<unsigned>(std::countr_zero(dialled)));
@@ -173,11 +177,10 @@ void play::pump(unsigned client)
     const instant next = c.core.next_deadline();
     if (next < c.timer) {
         c.timer = next;
-        at(next, [this, client, next] {
-            contender& due = *clients_[client];
-            if (due.timer == next) {
-                due.timer = instant::max();
-                due.core.on_time(now());
+        at(next, client, [this, client, &c, next] {
+            if (c.timer == next) {
+                c.timer = instant::max();
+                c.core.on_time(now());
                 pump(client);
             }
         });
@@ -196,6 +199,59 @@ void play::on_bytes(unsigned client, unsigned node, std::string_view bytes)
     pump(client);
 }
 
+void play::on_closed(unsigned client, unsigned node)
+{
+    clients_[client]->core.network().on_closed(now(), node, "closed by the node");
+    pump(client);
+}
+
+std::optional<unsigned> play::queue_node(const std::string& resource) const
+{
+    std::vector<std::size_t> users(plan_.nodes);
+    for (const auto& c : clients_) {
+        if (const auto node = c->core.fair_queue().queue_node(resource)) {
+            ++users[*node];
+        }
+    }
+    const auto most = std::ranges::max_element(users);
+    return *most == 0 ? std::nullopt : std::optional(static_cast<unsigned>(most - users.begin()));
+}
+
+std::optional<unsigned> play::first_in_queue() const
+{
+    // A client that dies during an attempt may have got the lock.
+    const auto first = std::ranges::find_if(workers_, [this](const worker& w) {
+        return had_ != 0 && w.acquire != nullptr && w.acquire->may_be_roused &&
+               w.acquire->wait.at == core::wait_state::stage::first;
+    });
+    return first == workers_.end() ? std::nullopt : std::optional(first->client);
+}
+
+void play::kill(unsigned client)
+{
+    for (unsigned i = 0; i < plan_.nodes; ++i) {
+        network_.close(client, i);
+    }
+    killed_clients_.push_back(std::move(clients_[client]));
+    clients_[client] = make_client(client);
+    for (worker& w : workers_) {
+        if (w.client == client) {
+            w.acquire = nullptr;
+        }
+    }
+}
+
+void play::restart(unsigned client)
+{
+    clients_[client]->core.network().start(now());
+    pump(client);
+    for (worker& w : workers_) {
+        if (w.client == client) {
+            begin(w);
+        }
+    }
+}
+
 void play::begin(worker& w)
 {
     w.wanted = now();
@@ -204,6 +260,7 @@ void play::begin(worker& w)
     core::operation& op =
         w.wants == 3 ? c.acquire(now(), both_, o) : c.acquire(now(), resources[w.wants - 1], o);
     op.user = &w;
+    w.acquire = &op;
     pump(w.client);
 }
 
@@ -225,12 +282,15 @@ void play::take_finished(unsigned client)
         worker& w = *static_cast<worker*>(op->user);
         if (op->what == core::operation::kind::release) {
             if (plan_.span > nanos{} && goes_on_ && client > 0) {
-                at(now(), [this, &w] { begin(w); });
+                at(now(), client, [this, &w] { begin(w); });
             }
-        } else if (op->error) {
-            found_.starved = found_.starved || goes_on_;
         } else {
-            on_granted(w, *op->subject);
+            w.acquire = nullptr;
+            if (op->error) {
+                found_.starved = found_.starved || goes_on_;
+            } else {
+                on_granted(w, *op->subject);
+            }
         }
         c.operations().recycle(*op);
     }
@@ -239,7 +299,7 @@ void play::take_finished(unsigned client)
 void play::note_wait(const worker& w)
 {
     const nanos waited = now() - w.wanted;
-    if (is_untold(w)) {
+    if (is_untold(w.client)) {
         longest_untold_ = std::max(longest_untold_, waited);
     } else if (plan_.is_far(w.client)) {
         longest_far_ = std::max(longest_far_, waited);
@@ -261,7 +321,7 @@ void play::on_granted(worker& w, core::lease& l)
         handovers_.push_back(now() - *free_since_);
     }
     if (w.client > 0) {
-        at(now() + plan_.hold, [this, &w] { give_back(w); });
+        at(now() + plan_.hold, w.client, [this, &w] { give_back(w); });
     }
 }
 
@@ -291,16 +351,14 @@ outcome play::run()
     pass(2s);
     waits_.clear();
     longest_untold_ = longest_of_two_ = longest_far_ = {};
-    const std::uint64_t commands_before = commands();
-    std::uint64_t attempts_before = 0;
-    for (const auto& c : clients_) {
-        attempts_before += c->core.snapshot().attempts;
-    }
+    const std::uint64_t commands_before = sum_of(&stats::commands);
+    const std::uint64_t attempts_before = sum_of(&stats::attempts);
     for (worker& w : workers_) {
         w.wanted = now();
     }
     const instant began = now();
     give_back(first);
+    faults_.start();
     if (plan_.span > nanos{}) {
         pass(plan_.span);
     } else {
@@ -311,11 +369,8 @@ outcome play::run()
     }
     found_.grants =
         static_cast<double>(waits_.size()) / std::chrono::duration<double>(now() - began).count();
-    found_.attempts = -static_cast<double>(attempts_before);
-    for (const auto& c : clients_) {
-        found_.attempts += static_cast<double>(c->core.snapshot().attempts);
-    }
-    found_.commands = static_cast<double>(commands() - commands_before);
+    found_.attempts = static_cast<double>(sum_of(&stats::attempts) - attempts_before);
+    found_.commands = static_cast<double>(sum_of(&stats::commands) - commands_before);
     tell();
     end();
     return found_;
@@ -336,10 +391,15 @@ void play::tell()
             found_.least = std::min(found_.least, w.grants);
             found_.most = std::max(found_.most, w.grants);
         }
-        if (plan_.span > nanos{} && w.held == nullptr) {
+        if (plan_.span > nanos{} && w.acquire != nullptr) {
             note_wait(w);  // at least
         }
     }
+    if (had_ == 0) {
+        handovers_.push_back(now() - *free_since_);  // at least
+    }
+    found_.gap_max_ms = in_ms(std::ranges::max(handovers_));
+    found_.faults = faults_.count();
     std::sort(waits_.begin(), waits_.end());
     if (!waits_.empty()) {
         found_.wait_p50_ms = in_ms(waits_[waits_.size() / 2]);

@@ -14,6 +14,20 @@ enum class manner {
     by_chance,  ///< without the queue and without notifications: full jitter
 };
 
+/// What fails in a play, again and again. The queue node is the node with the clients' queue.
+enum class fault {
+    none,
+    first_client_killed,  ///< The first client in the queue ends. Later a new client replaces it.
+    queue_keys_spoiled,   ///< Another program changes the queue and the keys of its tickets.
+    queue_node_killed,    ///< The node is down for a time, and comes back with its keys.
+    queue_node_frozen,    ///< The node executes nothing for a time. Its connections stay.
+    queue_node_flushed,   ///< FLUSHALL deletes all keys of the node.
+    /// The node loses all keys without a notification: by SWAPDB, or by FLUSHALL whose notification
+    /// is lost.
+    queue_node_flushed_silently,
+    queue_node_emptied,  ///< The node restarts at once, without its keys.
+};
+
 struct plan {
     manner how = manner::in_queue;
     unsigned clients = 1;
@@ -31,6 +45,9 @@ struct plan {
     base::nanos span{};
     /// One notification in this many is lost. Zero: none.
     std::uint64_t lost_one_in = 0;
+    fault what_fails = fault::none;
+    /// The mean time between two faults. Also the longest time for which a node is away.
+    base::nanos every = std::chrono::seconds{3};
     unsigned nodes = 5;
     std::uint64_t seed = 1;
     /// Limits of the time from a client to a node. Each message draws another one.
@@ -59,6 +76,9 @@ struct outcome {
     double of_two_max_ms = 0;  ///< of clients that want two resources
     double far_max_ms = 0;     ///< of the far client
     double grants = 0;         ///< for each second
+    /// The longest time without a holder.
+    double gap_max_ms = 0;
+    std::uint64_t faults = 0;
     /// The fewest and the most grants of a worker.
     std::uint64_t least = 0;
     std::uint64_t most = 0;
@@ -75,7 +95,7 @@ struct outcome {
  * A play in virtual time. At first an extra client holds the lock and all workers of all clients
  * want it. Each client has its own connection to every node. Each worker takes the lock, holds it
  * and releases it, once or repeatedly. The compiled core runs against model nodes, and a node
- * executes one command after the other.
+ * executes one command after the other. Faults begin with the first release.
  */
 [[nodiscard]] outcome run(const plan& p);
 

@@ -1,0 +1,22 @@
+#include "sim/contention/contender.hpp"
+
+#include <redlock/config.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace redlock::contention {
+
+base::settings settings_of(const plan& p, bool has_notifications)
+{
+    config c;
+    for (unsigned i = 0; i < p.nodes; ++i) {
+        c.nodes.push_back("redis://10.0.0." + std::to_string(i + 1));
+    }
+    c.ping_interval = std::chrono::milliseconds{0};
+    c.release_notifications = has_notifications;
+    c.fair_queue = p.how == manner::in_queue;
+    return base::make_settings(c);
+}
+
+}  // namespace redlock::contention
