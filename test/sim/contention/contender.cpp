@@ -15,7 +15,7 @@ base::settings settings_of(const plan& p, bool has_notifications)
     }
     c.ping_interval = std::chrono::milliseconds{0};
     c.release_notifications = has_notifications;
-    c.fair_queue = p.how == manner::in_queue;
+    c.fair_queue = p.mode == wait_mode::fair_queue;
     return base::make_settings(c);
 }
 

@@ -16,20 +16,20 @@
 #include <string_view>
 #include <vector>
 
-// How the time to hand a lock over grows with the number of clients that want it.
+// How the time from a release to the next grant grows with the number of clients.
 
 namespace {
 
 using namespace redlock::contention;
 
 struct named {
-    manner how;
+    wait_mode mode;
     std::string_view name;
 };
-constexpr std::array manners{
-    named{manner::in_queue, "in a queue"},
-    named{manner::notified, "notified, no queue"},
-    named{manner::by_chance, "not notified: by chance"},
+constexpr std::array modes{
+    named{wait_mode::fair_queue, "fair queue"},
+    named{wait_mode::notifications, "notifications"},
+    named{wait_mode::backoff, "back-off"},
 };
 
 const std::map<std::string, fault> faults{
@@ -49,10 +49,10 @@ constexpr double standstill_ms = 1500;
 /// Whether nothing disturbs the queue.
 bool is_plain(const plan& p)
 {
-    return p.lost_one_in == 0 && p.untold == 0 && p.of_two == 0 && p.far.count() == 0;
+    return p.lost_one_in == 0 && p.unnotified == 0 && p.of_both == 0 && p.far.count() == 0;
 }
 
-/// Whether all take turns, again and again, and wait for nothing else.
+/// Whether clients take turns, at the cost and the pace of a queue.
 bool takes_turns(const plan& p, const outcome& o)
 {
     const bool is_even = static_cast<double>(o.most) <= 1.2 * static_cast<double>(o.least) + 1;
@@ -74,7 +74,7 @@ bool has_share(const plan& p, const outcome& o)
 /// clients have no order, so a client may wait for more turns.
 double longest_wait_ms(const plan& p, const outcome& o)
 {
-    const double turns = p.clients * p.workers + p.untold + p.of_two;
+    const double turns = p.clients * p.workers + p.unnotified + p.of_both;
     const double turn_ms = p.lost_one_in > 0 ? standstill_ms : 1000.0 / o.grants;
     const double rounds = p.what_fails == fault::queue_keys_spoiled ? 20 : 2;
     return 3 * standstill_ms + rounds * turns * turn_ms;
@@ -102,46 +102,46 @@ bool goes_on(const plan& p, const outcome& o)
 
 bool is_well(const plan& p, const outcome& o)
 {
-    if (o.shared || o.starved) {
+    if (o.double_holder || o.timed_out) {
         return false;
     }
     if (p.what_fails != fault::none) {
         return goes_on(p, o);
     }
-    if (p.how != manner::in_queue) {
+    if (p.mode != wait_mode::fair_queue) {
         return true;
     }
     if (is_plain(p) && p.span.count() > 0 && p.hold >= std::chrono::milliseconds{1}) {
         return takes_turns(p, o);
     }
     const double longest = longest_wait_ms(p, o);
-    return has_share(p, o) &&
-           std::max({o.wait_max_ms, o.untold_max_ms, o.of_two_max_ms, o.far_max_ms}) <= longest;
+    return has_share(p, o) && std::max({o.wait_max_ms, o.unnotified_max_ms, o.of_both_max_ms,
+                                        o.far_max_ms}) <= longest;
 }
 
 void print_heading(const plan& p)
 {
     std::printf(
-        "%-24s %7s %9s %11s %11s %11s %11s %9s %9s %7s %7s%s\n", "refused clients are", "clients",
+        "%-14s %7s %9s %11s %11s %11s %11s %9s %9s %7s %7s%s\n", "waiting by", "clients",
         "grants/s", "handover us", "wait p50 ms", "wait p99 ms", "wait max ms", "commands",
         "attempts", "least", "most",
-        (std::string(p.untold > 0 ? "  untold max ms" : "") +
-         (p.of_two > 0 ? "  of two max ms" : "") + (p.far.count() > 0 ? "  far max ms" : "") +
+        (std::string(p.unnotified > 0 ? "  unnotified max ms" : "") +
+         (p.of_both > 0 ? "  of both max ms" : "") + (p.far.count() > 0 ? "  far max ms" : "") +
          (p.what_fails != fault::none ? "  faults  gap max ms" : ""))
             .c_str());
 }
 
 void print(const plan& p, std::string_view name, const outcome& o)
 {
-    std::printf("%-24s %7u %9.0f %11.0f %11.2f %11.2f %11.2f %9.1f %9.1f %7llu %7llu", name.data(),
+    std::printf("%-14s %7u %9.0f %11.0f %11.2f %11.2f %11.2f %9.1f %9.1f %7llu %7llu", name.data(),
                 p.clients, o.grants, o.handover_us, o.wait_p50_ms, o.wait_p99_ms, o.wait_max_ms,
                 o.commands, o.attempts, static_cast<unsigned long long>(o.least),
                 static_cast<unsigned long long>(o.most));
-    if (p.untold > 0) {
-        std::printf("  %13.2f", o.untold_max_ms);
+    if (p.unnotified > 0) {
+        std::printf("  %17.2f", o.unnotified_max_ms);
     }
-    if (p.of_two > 0) {
-        std::printf("  %13.2f", o.of_two_max_ms);
+    if (p.of_both > 0) {
+        std::printf("  %14.2f", o.of_both_max_ms);
     }
     if (p.far.count() > 0) {
         std::printf("  %10.2f", o.far_max_ms);
@@ -149,8 +149,8 @@ void print(const plan& p, std::string_view name, const outcome& o)
     if (p.what_fails != fault::none) {
         std::printf("  %6llu  %10.2f", static_cast<unsigned long long>(o.faults), o.gap_max_ms);
     }
-    std::printf("%s%s\n", o.starved ? "  SOMEBODY WAS NOT SERVED" : "",
-                o.shared ? "  TWO HAD IT" : "");
+    std::printf("%s%s\n", o.timed_out ? "  an acquire timed out" : "",
+                o.double_holder ? "  two clients held the lock" : "");
 }
 
 /// Plays one seed. False if a result breaks a bound.
@@ -159,16 +159,16 @@ bool play_all(plan p, const std::vector<unsigned>& clients, bool checks)
     bool is_all_well = true;
     for (const unsigned n : clients) {
         // The faults are faults of the queue.
-        const std::size_t plays = p.what_fails == fault::none ? manners.size() : 1;
-        for (const named& m : std::span(manners).first(plays)) {
-            p.how = m.how;
+        const std::size_t plays = p.what_fails == fault::none ? modes.size() : 1;
+        for (const named& m : std::span(modes).first(plays)) {
+            p.mode = m.mode;
             p.clients = n;
             const outcome o = run(p);
             print(p, m.name, o);
             const bool is_good = is_well(p, o);
             is_all_well = is_all_well && is_good;
             if (checks && !is_good) {
-                std::printf("  THE ABOVE IS NOT AS IT IS TO BE\n");
+                std::printf("  a figure of this line is out of its bound\n");
             }
         }
     }
@@ -179,8 +179,7 @@ bool play_all(plan p, const std::vector<unsigned>& clients, bool checks)
 
 int main(int argc, char** argv)
 {
-    CLI::App app(
-        "Virtual time: how the time to hand a lock over grows with the clients that want it");
+    CLI::App app("Clients that contend for a lock, in virtual time");
     std::vector<unsigned> clients{1, 2, 4, 8, 16, 32, 64, 128, 256};
     plan p;
     std::uint64_t hold_us = 1000;
@@ -189,39 +188,43 @@ int main(int argc, char** argv)
     std::uint64_t every_ms = 3000;
     std::uint64_t seeds = 1;
     bool checks = false;
-    app.add_option("--clients", clients, "How many, separated by commas")->delimiter(',');
-    app.add_option("--nodes", p.nodes, "Masters")->check(CLI::Range(1, 32))->capture_default_str();
-    app.add_option("--workers", p.workers, "Of each client")->capture_default_str();
-    app.add_option("--untold", p.untold, "Clients besides, of one worker, that no server tells")
+    app.add_option("--clients", clients,
+                   "Numbers of clients, one play for each, separated by commas")
+        ->delimiter(',');
+    app.add_option("--nodes", p.nodes, "Number of nodes")
+        ->check(CLI::Range(1, 32))
         ->capture_default_str();
-    app.add_option("--of-two", p.of_two,
-                   "Clients besides, of one worker, that want two resources at once; every second "
-                   "worker of the others wants the other one")
+    app.add_option("--workers", p.workers, "Workers of each client")->capture_default_str();
+    app.add_option("--unnotified", p.unnotified,
+                   "Additional clients with one worker each, without notifications")
         ->capture_default_str();
-    app.add_option("--far", far_ms,
-                   "A client besides, of one worker, whose round trip takes so many milliseconds "
-                   "more; 0: none")
+    app.add_option("--of-both", p.of_both,
+                   "Additional clients with one worker each that want two resources at once; every "
+                   "second worker of the others then wants the other resource")
+        ->capture_default_str();
+    app.add_option(
+           "--far", far_ms,
+           "Milliseconds that the round trip of one additional client is longer; 0: no such "
+           "client")
         ->capture_default_str();
     app.add_option("--span", span_ms,
-                   "Milliseconds for which all want it again and again; 0: each wants it once")
+                   "Milliseconds for which each worker wants the lock again and again; 0: once")
         ->capture_default_str();
-    app.add_option("--lose-one-in", p.lost_one_in,
-                   "Of what servers tell one in so many is lost; 0: none")
+    app.add_option("--lose-one-in", p.lost_one_in, "One notification in this many is lost; 0: none")
         ->capture_default_str();
-    app.add_option("--fault", p.what_fails,
-                   "What fails again and again while clients in a queue contend")
+    app.add_option("--fault", p.what_fails, "What fails again and again, with the fair queue only")
         ->transform(CLI::CheckedTransformer(faults))
         ->needs("--span")
-        ->excludes("--of-two");
+        ->excludes("--of-both");
     app.add_option("--every", every_ms, "Mean milliseconds between two faults")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    app.add_option("--seed", p.seed, "Of the chances, the first one")->capture_default_str();
-    app.add_option("--seeds", seeds, "So many, one after the other")->capture_default_str();
-    app.add_option("--hold", hold_us, "Microseconds that each holds it")->capture_default_str();
-    app.add_flag(
-        "--check", checks,
-        "Fail where clients in a queue are not served, or too late, or less often than others");
+    app.add_option("--seed", p.seed, "First seed")->capture_default_str();
+    app.add_option("--seeds", seeds, "Number of seeds")->capture_default_str();
+    app.add_option("--hold", hold_us, "Microseconds from a grant to the release")
+        ->capture_default_str();
+    app.add_flag("--check", checks,
+                 "Fail if an acquire times out or a figure of the fair queue is out of its bound");
     CLI11_PARSE(app, argc, argv);
     p.hold = std::chrono::microseconds{hold_us};
     p.span = std::chrono::milliseconds{span_ms};

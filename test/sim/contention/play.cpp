@@ -63,20 +63,20 @@ private:
     void give_back(worker& w);
     void note_wait(const worker& w);
     void on_granted(worker& w, core::lease& l);
-    void tell();
+    void summarize();
     void end();
     void take_finished(unsigned client);
     [[nodiscard]] std::uint64_t sum_of(std::uint64_t stats::*counter) const;
 
-    [[nodiscard]] bool is_untold(unsigned client) const
+    [[nodiscard]] bool is_unnotified(unsigned client) const
     {
-        return client > plan_.clients && client <= plan_.clients + plan_.untold;
+        return client > plan_.clients && client <= plan_.clients + plan_.unnotified;
     }
     [[nodiscard]] bool is_one_of_many(const worker& w) const { return w.client <= plan_.clients; }
 
     plan plan_;
     base::settings settings_;
-    base::settings of_untold_;
+    base::settings without_notifications_;
     test::random_source random_;
     timeline events_{1s};
     network network_;
@@ -87,33 +87,33 @@ private:
     std::vector<worker> workers_;
     bool goes_on_ = true;
     std::vector<nanos> waits_;
-    nanos longest_untold_{};
-    nanos longest_of_two_{};
+    nanos longest_unnotified_{};
+    nanos longest_of_both_{};
     nanos longest_far_{};
     std::vector<nanos> handovers_;
     std::optional<instant> free_since_;
     /// A bit for each resource.
-    unsigned had_ = 0;
+    unsigned held_ = 0;
     const core::group both_ = std::make_shared<const std::vector<std::string>>(resources);
     fault_injector faults_;
-    outcome found_;
+    outcome outcome_;
 };
 
 play::play(const plan& p)
     : plan_(p),
-      settings_(settings_of(p, p.how != manner::by_chance)),
-      of_untold_(settings_of(p, false)),
+      settings_(settings_of(p, p.mode != wait_mode::backoff)),
+      without_notifications_(settings_of(p, false)),
       random_(p.seed, 1),
       network_(plan_, events_, random_, *this),
       faults_(plan_, events_, network_, *this, resources.front())
 {
     for (unsigned i = 0; i < p.all_clients(); ++i) {
         const bool is_many = i > 0 && i <= p.clients;
-        const bool is_of_two = i > p.clients + p.untold && !p.is_far(i);
+        const bool wants_both = i > p.clients + p.unnotified && !p.is_far(i);
         clients_.push_back(make_client(i));
         for (unsigned n = 0; n < (is_many ? p.workers : 1); ++n) {
-            const unsigned one = is_many && p.of_two > 0 && n % 2 == 1 ? 2 : 1;
-            workers_.push_back({.client = i, .wants = is_of_two ? 3 : one});
+            const unsigned one = is_many && p.of_both > 0 && n % 2 == 1 ? 2 : 1;
+            workers_.push_back({.client = i, .wants = wants_both ? 3 : one});
         }
     }
 }
@@ -121,8 +121,8 @@ play::play(const plan& p)
 std::unique_ptr<contender> play::make_client(unsigned client) const
 {
     const std::uint64_t seed = plan_.seed * 1000 + client + 1'000'000 * killed_clients_.size();
-    return std::make_unique<contender>(is_untold(client) ? of_untold_ : settings_, seed,
-                                       events_.now());
+    return std::make_unique<contender>(is_unnotified(client) ? without_notifications_ : settings_,
+                                       seed, events_.now());
 }
 
 std::uint64_t play::sum_of(std::uint64_t stats::*counter) const
@@ -221,7 +221,7 @@ std::optional<unsigned> play::first_in_queue() const
 {
     // A client that dies during an attempt may have got the lock.
     const auto first = std::ranges::find_if(workers_, [this](const worker& w) {
-        return had_ != 0 && w.acquire != nullptr && w.acquire->may_be_roused &&
+        return held_ != 0 && w.acquire != nullptr && w.acquire->may_be_roused &&
                w.acquire->wait.at == core::wait_state::stage::first;
     });
     return first == workers_.end() ? std::nullopt : std::optional(first->client);
@@ -266,7 +266,7 @@ void play::begin(worker& w)
 
 void play::give_back(worker& w)
 {
-    had_ &= ~w.wants;
+    held_ &= ~w.wants;
     free_since_ = now();
     core::operation& op = clients_[w.client]->core.operations().release(
         now(), *std::exchange(w.held, nullptr), nullptr);
@@ -287,7 +287,7 @@ void play::take_finished(unsigned client)
         } else {
             w.acquire = nullptr;
             if (op->error) {
-                found_.starved = found_.starved || goes_on_;
+                outcome_.timed_out = outcome_.timed_out || goes_on_;
             } else {
                 on_granted(w, *op->subject);
             }
@@ -299,12 +299,12 @@ void play::take_finished(unsigned client)
 void play::note_wait(const worker& w)
 {
     const nanos waited = now() - w.wanted;
-    if (is_untold(w.client)) {
-        longest_untold_ = std::max(longest_untold_, waited);
+    if (is_unnotified(w.client)) {
+        longest_unnotified_ = std::max(longest_unnotified_, waited);
     } else if (plan_.is_far(w.client)) {
         longest_far_ = std::max(longest_far_, waited);
     } else if (w.wants == 3) {
-        longest_of_two_ = std::max(longest_of_two_, waited);
+        longest_of_both_ = std::max(longest_of_both_, waited);
     } else {
         waits_.push_back(waited);
     }
@@ -312,8 +312,8 @@ void play::note_wait(const worker& w)
 
 void play::on_granted(worker& w, core::lease& l)
 {
-    found_.shared = found_.shared || (had_ & w.wants) != 0;
-    had_ |= w.wants;
+    outcome_.double_holder = outcome_.double_holder || (held_ & w.wants) != 0;
+    held_ |= w.wants;
     w.held = &l;
     ++w.grants;
     note_wait(w);
@@ -350,7 +350,7 @@ outcome play::run()
     };
     pass(2s);
     waits_.clear();
-    longest_untold_ = longest_of_two_ = longest_far_ = {};
+    longest_unnotified_ = longest_of_both_ = longest_far_ = {};
     const std::uint64_t commands_before = sum_of(&stats::commands);
     const std::uint64_t attempts_before = sum_of(&stats::attempts);
     for (worker& w : workers_) {
@@ -364,51 +364,51 @@ outcome play::run()
     } else {
         run_until([this] {
             return waits_.size() + clients_.size() - 1 - plan_.clients == workers_.size() - 1 ||
-                   found_.starved;
+                   outcome_.timed_out;
         });
     }
-    found_.grants =
+    outcome_.grants =
         static_cast<double>(waits_.size()) / std::chrono::duration<double>(now() - began).count();
-    found_.attempts = static_cast<double>(sum_of(&stats::attempts) - attempts_before);
-    found_.commands = static_cast<double>(sum_of(&stats::commands) - commands_before);
-    tell();
+    outcome_.attempts = static_cast<double>(sum_of(&stats::attempts) - attempts_before);
+    outcome_.commands = static_cast<double>(sum_of(&stats::commands) - commands_before);
+    summarize();
     end();
-    return found_;
+    return outcome_;
 }
 
-void play::tell()
+void play::summarize()
 {
     const auto in_ms = [](nanos n) { return static_cast<double>(n.count()) / 1e6; };
     const auto grants = static_cast<double>(std::max<std::size_t>(waits_.size(), 1));
-    found_.attempts /= grants;
-    found_.commands /= grants * plan_.nodes;
-    found_.handover_us =
+    outcome_.attempts /= grants;
+    outcome_.commands /= grants * plan_.nodes;
+    outcome_.handover_us =
         in_ms(std::accumulate(handovers_.begin(), handovers_.end(), nanos{})) * 1000 / grants;
-    found_.least = found_.most = workers_[1].grants;
+    outcome_.least = outcome_.most = workers_[1].grants;
     for (std::size_t i = 1; i < workers_.size(); ++i) {
         const worker& w = workers_[i];
         if (is_one_of_many(w)) {
-            found_.least = std::min(found_.least, w.grants);
-            found_.most = std::max(found_.most, w.grants);
+            outcome_.least = std::min(outcome_.least, w.grants);
+            outcome_.most = std::max(outcome_.most, w.grants);
         }
         if (plan_.span > nanos{} && w.acquire != nullptr) {
             note_wait(w);  // at least
         }
     }
-    if (had_ == 0) {
+    if (held_ == 0) {
         handovers_.push_back(now() - *free_since_);  // at least
     }
-    found_.gap_max_ms = in_ms(std::ranges::max(handovers_));
-    found_.faults = faults_.count();
+    outcome_.gap_max_ms = in_ms(std::ranges::max(handovers_));
+    outcome_.faults = faults_.count();
     std::sort(waits_.begin(), waits_.end());
     if (!waits_.empty()) {
-        found_.wait_p50_ms = in_ms(waits_[waits_.size() / 2]);
-        found_.wait_p99_ms = in_ms(waits_[waits_.size() * 99 / 100]);
-        found_.wait_max_ms = in_ms(waits_.back());
+        outcome_.wait_p50_ms = in_ms(waits_[waits_.size() / 2]);
+        outcome_.wait_p99_ms = in_ms(waits_[waits_.size() * 99 / 100]);
+        outcome_.wait_max_ms = in_ms(waits_.back());
     }
-    found_.untold_max_ms = in_ms(longest_untold_);
-    found_.of_two_max_ms = in_ms(longest_of_two_);
-    found_.far_max_ms = in_ms(longest_far_);
+    outcome_.unnotified_max_ms = in_ms(longest_unnotified_);
+    outcome_.of_both_max_ms = in_ms(longest_of_both_);
+    outcome_.far_max_ms = in_ms(longest_far_);
 }
 
 void play::end()

@@ -8,10 +8,10 @@
 namespace redlock::contention {
 
 /// How refused clients go on.
-enum class manner {
-    in_queue,   ///< as clients do: a queue at one node decides which client asks next
-    notified,   ///< without the queue: a notification wakes them all
-    by_chance,  ///< without the queue and without notifications: full jitter
+enum class wait_mode {
+    fair_queue,     ///< as clients do: a queue at one node decides which client asks next
+    notifications,  ///< without the queue: a notification wakes them all
+    backoff,        ///< without the queue and without notifications: full jitter
 };
 
 /// What fails in a play, again and again. The queue node is the node with the clients' queue.
@@ -29,17 +29,17 @@ enum class fault {
 };
 
 struct plan {
-    manner how = manner::in_queue;
+    wait_mode mode = wait_mode::fair_queue;
     unsigned clients = 1;
     /// For each client.
     unsigned workers = 1;
     /// Additional clients with one worker each, without notifications.
-    unsigned untold = 0;
+    unsigned unnotified = 0;
     /// Round trip of an additional client with one worker. Zero: no such client.
     base::nanos far{};
     /// Additional clients with one worker each that want two resources at once. Every second worker
     /// of the other clients then wants the other resource.
-    unsigned of_two = 0;
+    unsigned of_both = 0;
     /// For this time, each client that has released the lock wants it again. Zero: each wants it
     /// once.
     base::nanos span{};
@@ -57,13 +57,16 @@ struct plan {
     base::nanos command = std::chrono::microseconds{3};
     base::nanos hold = std::chrono::milliseconds{1};
 
-    /// All clients: client 0, which holds the lock at first, then those of `clients`, `untold` and
-    /// `of_two`, and at last the far one.
+    /// All clients: client 0, which holds the lock at first, then those of `clients`, `unnotified` and
+    /// `of_both`, and at last the far one.
     [[nodiscard]] unsigned all_clients() const
     {
-        return 1 + clients + untold + of_two + (far > base::nanos{} ? 1 : 0);
+        return 1 + clients + unnotified + of_both + (far > base::nanos{} ? 1 : 0);
     }
-    [[nodiscard]] bool is_far(unsigned client) const { return client > clients + untold + of_two; }
+    [[nodiscard]] bool is_far(unsigned client) const
+    {
+        return client > clients + unnotified + of_both;
+    }
 };
 
 struct outcome {
@@ -72,10 +75,10 @@ struct outcome {
     double wait_p50_ms = 0;
     double wait_p99_ms = 0;
     double wait_max_ms = 0;
-    double untold_max_ms = 0;  ///< of clients without notifications
-    double of_two_max_ms = 0;  ///< of clients that want two resources
-    double far_max_ms = 0;     ///< of the far client
-    double grants = 0;         ///< for each second
+    double unnotified_max_ms = 0;  ///< of clients without notifications
+    double of_both_max_ms = 0;     ///< of clients that want two resources
+    double far_max_ms = 0;         ///< of the far client
+    double grants = 0;             ///< for each second
     /// The longest time without a holder.
     double gap_max_ms = 0;
     std::uint64_t faults = 0;
@@ -86,9 +89,9 @@ struct outcome {
     double commands = 0;
     double attempts = 0;  ///< of all clients, for one grant
     /// A client did not get the lock before its deadline.
-    bool starved = false;
+    bool timed_out = false;
     /// Two clients held the lock, or one resource of it, at one time.
-    bool shared = false;
+    bool double_holder = false;
 };
 
 /**
