@@ -11,7 +11,7 @@
 
 namespace redlock::contention {
 
-/// What faults need to know of the clients, and do to them.
+/// The clients, as faults see and change them.
 class client_control {
 public:
     /// The node that most clients use for the queue of the resource.

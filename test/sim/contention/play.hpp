@@ -14,7 +14,7 @@ enum class wait_mode {
     backoff,        ///< without the queue and without notifications: full jitter
 };
 
-/// What fails in a play, again and again. The queue node is the node with the clients' queue.
+/// A fault that recurs in a play. The queue node is the node with the clients' queue.
 enum class fault {
     none,
     first_client_killed,  ///< The first client in the queue ends. Later a new client replaces it.
@@ -57,7 +57,7 @@ struct plan {
     base::nanos command = std::chrono::microseconds{3};
     base::nanos hold = std::chrono::milliseconds{1};
 
-    /// All clients: client 0, which holds the lock at first, then those of `clients`, `unnotified` and
+    /// All clients: client 0, which holds the lock at first, then the `clients`, `unnotified` and
     /// `of_both`, and at last the far one.
     [[nodiscard]] unsigned all_clients() const
     {
