@@ -128,7 +128,8 @@ struct stats {
     /// Leases that the client has a record for: leases that are held, that an operation works on,
     /// or that have a pending release or expiry repair.
     std::size_t leases = 0;
-    /// Commands without a reply so far, on all nodes.
+    /// Commands without a reply so far, on all nodes. Releases and extends that share a script
+    /// count one by one.
     std::size_t unanswered = 0;
     /// Pending releases and expiry repairs, on all nodes.
     std::size_t pending_releases = 0;

@@ -88,6 +88,11 @@ answer::kind answer_about(std::size_t number, const answer& all, std::size_t loc
 
 }  // namespace
 
+std::size_t locks_of(const words& command)
+{
+    return std::max<std::size_t>(meanings_of(command).size(), 1);
+}
+
 base::instant validity_end(base::instant t0, base::nanos ttl, int drift_percent)
 {
     return t0 + ttl - ttl / 100 * drift_percent - std::chrono::milliseconds{2};

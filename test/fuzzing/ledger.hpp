@@ -5,6 +5,7 @@
 #include "support/virtual/model_master.hpp"
 
 #include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ struct request {
     words command;
     base::instant at;
 };
+
+/// The number of locks that a command is about; one if it is about none.
+[[nodiscard]] std::size_t locks_of(const words& command);
 
 /// The part of a reply that counts as evidence.
 struct answer {

@@ -257,7 +257,9 @@ void world::check_stats()
     std::size_t connected = 0;
     bool in_step = true;
     for (const auto& p : peers_) {
-        asked += p->asked.size();
+        for (const request& r : p->asked) {
+            asked += locks_of(r.command);
+        }
         connected += p->connected ? 1u : 0u;
         in_step = in_step && !p->writing && p->early.empty();
     }

@@ -96,7 +96,7 @@ void requests::add_to_batch(command kind, command what, command_subject subject,
     batches_.add(kind, {subject.at, node_.now(), what, script_form(), subject.held},
                  l.resource_hash);
     count_reference(what, subject);
-    ++batched_;
+    ++further_in_batches_;
     node_.shared.written |= bit(node_.index);
 }
 
@@ -144,11 +144,11 @@ void requests::send_batch(command kind, encoded_batch& same)
     batch& sent = *batches_.take(kind);
     if (is_single) {
         node_.shared.batches.give(sent);
-        --batched_;
     } else {
         knows_script_of(kind) = true;
     }
     fifo_.push(p);
+    --further_in_batches_;
     note_sent(1);
 }
 
@@ -161,6 +161,7 @@ bool requests::take_lost(pending& p) noexcept
     for (const command kind : {command::release_batch, command::extend_batch}) {
         if (batch* const b = batches_.take(kind)) {
             p = {.subject = b, .what = kind};
+            --further_in_batches_;
             return true;
         }
     }
@@ -279,7 +280,7 @@ void requests::drop_subject(const pending& p) noexcept
             for (const pending& each : p.of_batch().commands()) {
                 drop_subject(each);
             }
-            batched_ -= p.of_batch().size;
+            further_in_batches_ -= p.of_batch().size - 1;
             node_.shared.batches.give(p.of_batch());
             return;
         case command_subject::kind::none:

@@ -108,7 +108,8 @@ public:
 
     // Commands without an answer.
     [[nodiscard]] bool empty() const noexcept { return fifo_.empty(); }
-    [[nodiscard]] std::size_t size() const noexcept { return fifo_.size() + batched_; }
+    /// Their number. Each command of a batch counts, also if the batch is still open.
+    [[nodiscard]] std::size_t size() const noexcept { return fifo_.size() + further_in_batches_; }
     [[nodiscard]] const pending& oldest() const noexcept { return fifo_.front(); }
     [[nodiscard]] std::size_t unanswered_releases() const noexcept { return releases_; }
     /// Removes the oldest command. The caller passes it to `drop_subject` in the end.
@@ -142,8 +143,8 @@ private:
     const wording words_;
     fifo<pending> fifo_;
     open_batches batches_;
-    /// Commands in batches that are open or have no answer.
-    std::size_t batched_ = 0;
+    /// The commands in batches, but for one of each batch in `fifo_`.
+    std::size_t further_in_batches_ = 0;
     output out_;
     std::size_t releases_ = 0;
     bool is_stalled_ = false;

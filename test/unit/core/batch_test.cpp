@@ -214,13 +214,15 @@ TEST_CASE("a release follows the extend of the same lock", "[core][batch]")
     batch_world w;
     w.hold({"a", "b"});
     w.forget_log();
-    w.extend_all(60s);
-    w.release_all();
     for (core::lease* l : w.held) {
         w.core->operations().extend(w.now, *l, 60s, nullptr).user = &w.calls.emplace_back();
     }
+    w.release_all();
     CHECK(w.released(release_result::released) == 2);
     CHECK(w.keys() == 0);
+    REQUIRE(w.peers[0]->log.size() == 2);
+    CHECK(w.calls_of(resp::extend_batch_script) == std::vector<words>{w.peers[0]->log[0]});
+    CHECK(w.calls_of(resp::release_batch_script) == std::vector<words>{w.peers[0]->log[1]});
 }
 
 TEST_CASE("each lock of a batch has an answer of its own", "[core][batch]")
@@ -342,6 +344,21 @@ TEST_CASE("the releases of a batch whose connection is lost are sent again", "[c
     w.advance(10s);
     CHECK(w.peers[0]->master.keys(w.now) == 0);
     CHECK(w.core->snapshot().pending_releases == 0);
+}
+
+TEST_CASE("each command of a batch counts as unanswered", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(3));
+    w.manual();
+    w.release_all();
+    CHECK(w.core->snapshot().unanswered == 3 * 3);
+    w.answer(0, "$3\r\n111\r\n");
+    CHECK(w.core->snapshot().unanswered == 2 * 3);
+    w.close(1);
+    CHECK(w.core->snapshot().unanswered == 3);
+    w.answer(2, "$3\r\n111\r\n");
+    CHECK(w.core->snapshot().unanswered == 0);
 }
 
 TEST_CASE("a lock with a long name, or of several resources, is in no batch", "[core][batch]")
