@@ -1031,7 +1031,13 @@ bool checker::was_behind_clients(const call& c) const
         return false;
     }
     const base::settings& s = w_.clients[c.client]->settings();
-    const nanos found = 2 * s.node_timeout + std::max(s.backoff_max, s.max_poll_interval) + 500ms;
+    const auto parts = parts_of(c.resource);
+    nanos of_dead_waiters = 500ms;
+    for (const std::string& part : parts) {
+        of_dead_waiters = std::max(of_dead_waiters, w_.time_to_pass_dead_waiters(part));
+    }
+    const nanos found =
+        2 * s.node_timeout + std::max(s.backoff_max, s.max_poll_interval) + of_dead_waiters;
     const auto is_in_use = [&](const std::string& resource) {
         const std::string key = w_.planned().key_prefix + resource;
         const auto has_key = [&](const auto& s) {
@@ -1043,7 +1049,6 @@ bool checker::was_behind_clients(const call& c) const
         const auto changed = changed_.find(resource);
         return changed != changed_.end() && w_.now() <= changed->second + found;
     };
-    const auto parts = parts_of(c.resource);
     return w_.now() <= c.begun + found || std::any_of(parts.begin(), parts.end(), is_in_use);
 }
 

@@ -312,6 +312,20 @@ void world::prove_thrift(client& c, const std::string& resource)
     }
 }
 
+nanos world::time_to_pass_dead_waiters(const std::string& resource) const
+{
+    const std::string prefix = plan_.key_prefix + resource + ':';
+    std::ptrdiff_t tickets = 0;
+    for (const auto& s : servers) {
+        tickets = std::max(tickets, std::ranges::count_if(s->master.all(), [&](const auto& entry) {
+                               return entry.first.starts_with(prefix) &&
+                                      entry.first.ends_with(base::ticket_suffix);
+                           }));
+    }
+    // The key of a single one is removed at once, and the keys of several end after a second.
+    return tickets <= 1 ? 0ms : tickets == 2 ? 500ms : 1500ms;
+}
+
 /// A waiter for a stranger's lock gets it soon after it is free, by a notification or by polling.
 void world::prove_waiting(client& c, unsigned index, const std::string& resource)
 {
@@ -333,16 +347,8 @@ void world::prove_waiting(client& c, unsigned index, const std::string& resource
     nanos bound = 40 * plan_.longest_way + plan_.backoff_max;
     bound += how == parting::untold ? nanos{plan_.max_poll_interval} : 0ms;
     bound += how == parting::cut ? nanos{c.settings().node_timeout + plan_.backoff_max} : 0ms;
-    // The client has to find out that the waiters before it are gone.
-    const auto has_ticket_of_others = [&](const auto& s) {
-        return std::ranges::count_if(s->master.all(), [&](const auto& entry) {
-                   return entry.first.starts_with(key + ':') &&
-                          entry.first.ends_with(":redlock:ticket");
-               }) > 1;
-    };
-    bound += std::ranges::any_of(servers, has_ticket_of_others)
-                 ? nanos{plan_.max_poll_interval} + 500ms
-                 : 0ms;
+    const nanos of_dead_waiters = time_to_pass_dead_waiters(resource);
+    bound += of_dead_waiters > nanos{} ? plan_.max_poll_interval + of_dead_waiters : nanos{};
     const instant end = now() + bound * 5 / 4;  // by any clock
     while (!c.app().has_proved() && now() < end) {
         run_until(now() + 5ms);

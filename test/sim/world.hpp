@@ -114,6 +114,9 @@ public:
 
     // Shared by the parts.
     [[nodiscard]] const plan& planned() const noexcept { return plan_; }
+    /// The time in which a waiter that polls finds out that the waiters before it are dead. Zero:
+    /// no node has tickets of two.
+    [[nodiscard]] nanos time_to_pass_dead_waiters(const std::string& resource) const;
     [[nodiscard]] instant now() const noexcept { return events_.now(); }
     /// The same as a reference for frequent reads.
     [[nodiscard]] const instant& clock() const noexcept { return events_.now(); }
