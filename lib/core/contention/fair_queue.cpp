@@ -309,6 +309,11 @@ void fair_queue::note_place(operation& op, const queue_place& found) noexcept
         shared_.stats.ticket_positions += found.before;
     }
     shared_.stats.tickets_skipped += found.removed;
+    if (found.removed > 0) {
+        // One that was taken for dead may be alive. Then it comes back at its next poll.
+        const instant next_poll = shared_.now + settings_.max_poll_interval;
+        uses_.note(key_of_use(*op.subject), shared_.now, next_poll).may_return_until = next_poll;
+    }
 }
 
 void fair_queue::leave(operation& op) noexcept
@@ -361,10 +366,16 @@ void fair_queue::pass_on(operation& op, operation& next) noexcept
 void fair_queue::on_left(const lease& l, unsigned held, bool others_wait) noexcept
 {
     recent_uses::use* const use = uses_.find(key_of_use(l), shared_.now);
-    if (use != nullptr && (others_wait || use->held == held)) {
-        use->do_others_wait = others_wait;
-        use->held = held;
+    if (use == nullptr || (!others_wait && use->held != held)) {
+        return;
     }
+    if (others_wait) {
+        // One that wants several resources may leave to wait for another one of them.
+        use->may_return_until =
+            std::max(use->may_return_until, shared_.now + recent_uses::remembered);
+    }
+    use->do_others_wait = others_wait || shared_.now < use->may_return_until;
+    use->held = held;
 }
 
 /// The acquire waits for something else, or at another node.

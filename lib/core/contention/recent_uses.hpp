@@ -27,6 +27,8 @@ public:
         /// When it was last known whether others wait, or when the uses began.
         base::instant asked{};
         bool do_others_wait = false;
+        /// Until then, others count as waiting although the queue is empty.
+        base::instant may_return_until = base::instant::min();
         /// The resource for which they wait, among several, from one.
         unsigned held = 0;
     };

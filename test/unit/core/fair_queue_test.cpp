@@ -393,6 +393,47 @@ TEST_CASE("a client forgets that others wait 100 ms after its last use", "[core]
     CHECK(again.held != nullptr);
 }
 
+TEST_CASE("a client takes tickets for as long as others may come back to the queue",
+          "[core][fair_queue]")
+{
+    queue_world w;
+    nanos tickets_for{};
+    call* c = nullptr;
+    SECTION("one that it took for dead, at its next poll")
+    {
+        w.join(ticket_a);
+        c = &w.waiting();
+        w.give_back_all();
+        w.advance(1s);
+        tickets_for = w.settings.max_poll_interval;
+    }
+    SECTION("one that left without the lock, soon")
+    {
+        c = &w.waiting();
+        w.join(ticket_a);
+        w.give_back_all();
+        w.advance(3 * round_trip);
+        w.leave(ticket_a);
+        tickets_for = 100ms;
+    }
+    REQUIRE(c != nullptr);
+    REQUIRE(c->held != nullptr);
+    const instant others_left = c->ended;
+    while (w.now < others_left + 2 * tickets_for) {
+        const std::uint64_t before = w.told().tickets;
+        w.drop(*c->held);
+        c = &w.acquire("r", {.timeout = 60s});
+        w.advance(tickets_for / 20);
+        REQUIRE(c->held != nullptr);
+        const bool has_taken = w.told().tickets > before;
+        if (c->begun < others_left + tickets_for * 9 / 10) {
+            CHECK(has_taken);
+        } else if (c->begun > others_left + tickets_for * 11 / 10) {
+            CHECK_FALSE(has_taken);
+        }
+    }
+}
+
 TEST_CASE("a client that others wait for takes a ticket at the resource for which they wait",
           "[core][fair_queue][group]")
 {
