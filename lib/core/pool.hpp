@@ -25,7 +25,7 @@ void make_room(std::vector<T>& for_more, std::size_t least)
  * Records that are used over and over. A record stays constructed while it waits for its next use,
  * so that its members keep their memory. The next user sets every field.
  */
-template <class T>
+template <class T, std::size_t records_a_block = 32>
 class pool {
 public:
     pool() = default;
@@ -51,8 +51,6 @@ public:
     [[nodiscard]] std::size_t in_use() const noexcept { return total_ - free_.size(); }
 
 private:
-    static constexpr std::size_t records_a_block = 32;
-
     void grow()
     {
         make_room(free_, total_ + records_a_block);

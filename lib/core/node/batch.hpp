@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/node/command.hpp"
+#include "core/pool.hpp"
 
 #include <algorithm>
 #include <array>
@@ -51,6 +52,9 @@ struct batch {
         return commands().subspan(answered);
     }
 };
+
+/// A batch is large, and a client needs few at a time.
+using batch_pool = pool<batch, 4>;
 
 /// The words of a batch in the buffer of one node, to be copied for the next node. Valid until
 /// something else is appended for the first node.

@@ -22,13 +22,18 @@ void forget_unanswered(node_parts& n, const batch& b) noexcept
     }
 }
 
+bool is_unknown(const pending& p, const resp::reply& r) noexcept
+{
+    return p.sent_as == form::evalsha && resp::has_code(r.text(), "NOSCRIPT");
+}
+
 /// The result of each command after an error of the script.
 script_result result_of_error(node_parts& n, const pending& p, const resp::reply& r)
 {
-    if (p.sent_as == form::evalsha && resp::has_code(r.text(), "NOSCRIPT")) {
+    if (is_unknown(p, r)) {
         n.requests.note_unknown_batch_script(p.what);
         ++n.state.shared.stats.script_reloads;
-    } else if (n.requests.note_refused_form(p, r)) {
+    } else if (!n.requests.refuses_batches() && n.requests.note_refused_form(p, r)) {
         // The node may accept the text.
     } else if (resp::is_about_state(r.text())) {
         return script_result::error;
@@ -62,7 +67,9 @@ bool on_batch(node_parts& n, const pending& p, const resp::reply& r)
     batch& b = p.of_batch();
     if (r.is_error()) {
         const script_result of_all = result_of_error(n, p, r);
-        return take_all(n, b, [&](const pending& each) {
+        return take_all(n, b, [&](pending each) {
+            // If the node has lost its scripts, it does not know the one for a single lock either.
+            each.sent_as = is_unknown(p, r) ? form::evalsha : each.sent_as;
             const bool has_room = n.requests.has_room_or_is_idle();
             const bool is_kept = of_all == script_result::again && !has_room;
             return take(n, each, is_kept ? script_result::no_room : of_all, r);

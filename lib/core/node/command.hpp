@@ -82,6 +82,7 @@ enum class form : std::uint8_t {
     eval,     ///< By the script's text.
     delifeq,  ///< A release by Valkey's DELIFEQ.
     delex,    ///< A release by Redis' DELEX.
+    batch,    ///< As one of several in a script.
 };
 
 [[nodiscard]] constexpr bool is_script(form f) noexcept

@@ -70,7 +70,7 @@ struct node_context {
     static constexpr std::size_t blocks_a_node = 8;
     output_blocks blocks{settings.nodes.size() * blocks_a_node};
     fifo<pending>::blocks fifo_blocks;
-    pool<batch> batches;
+    batch_pool batches;
 
     template <class Record>
     void unref(Record& counted) noexcept

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/node/batch.hpp"
-#include "core/pool.hpp"
 
 #include <array>
 #include <cstddef>
@@ -14,7 +13,7 @@ namespace redlock::core {
 class open_batches {
 public:
     /// `memory` must outlive the object.
-    explicit open_batches(pool<batch>& memory) noexcept : memory_(memory) {}
+    explicit open_batches(batch_pool& memory) noexcept : memory_(memory) {}
     open_batches(const open_batches&) = delete;
     open_batches& operator=(const open_batches&) = delete;
 
@@ -46,7 +45,7 @@ public:
     }
 
     /// Null: there is none.
-    [[nodiscard]] const batch* find(command kind) const noexcept { return open_[place_of(kind)]; }
+    [[nodiscard]] batch* find(command kind) noexcept { return open_[place_of(kind)]; }
     /// The caller gives the batch back to the memory in the end.
     [[nodiscard]] batch* take(command kind) noexcept
     {
@@ -71,7 +70,7 @@ private:
         return resources_[resource_hash / 64 % resources_.size()];
     }
 
-    pool<batch>& memory_;
+    batch_pool& memory_;
     std::array<batch*, 2> open_{};
     /// One bit for each hash, so that most searches read no batch.
     std::array<std::uint64_t, 64> resources_{};

@@ -39,11 +39,12 @@ public:
     output(const output&) = delete;
     output& operator=(const output&) = delete;
 
-    /// Makes room in `last` for the next row of commands, unless that row is very long.
+    /// Makes room in `last` for `bytes` of the next row of commands, without moving bytes that are
+    /// there. A longer row may move them.
     /// @throws std::bad_alloc; then nothing has changed.
-    void make_room()
+    void make_room(std::size_t bytes = usual_room)
     {
-        if (last_.capacity() < block_size || last_.size() > block_size - least_room) {
+        if (last_.capacity() < block_size || last_.size() + bytes > block_size) {
             begin_block();
         }
     }
@@ -69,8 +70,8 @@ public:
 
 private:
     static constexpr std::size_t block_size = output_blocks::block_size;
-    /// The room that a row of commands needs. Most rows are far shorter.
-    static constexpr std::size_t least_room = 1024;
+    /// Most rows of commands are far shorter.
+    static constexpr std::size_t usual_room = 1024;
 
     void begin_block();
 

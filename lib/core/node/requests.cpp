@@ -7,8 +7,14 @@ namespace redlock::core {
 
 namespace {
 
-/// The longest name of a resource in a batch, in bytes. So a batch has at most some 20 KiB.
+/// The longest key in a batch, in bytes.
 constexpr std::size_t longest_in_batch = 256;
+
+/// The room for the words of a batch: its script, and the key, token and ttl of each lock.
+constexpr std::size_t room_for(const batch& b) noexcept
+{
+    return 2048 + b.size * (longest_in_batch + 128);
+}
 
 command_subject subject_of(const pending& p) noexcept
 {
@@ -66,7 +72,8 @@ bool requests::may_follow_a_batch(command_subject subject) const noexcept
 /// Whether the scripts for several locks can have this one.
 bool requests::can_batch(const lease& l) const noexcept
 {
-    return !l.group && !refuses_batches_ && l.resource.size() <= longest_in_batch;
+    const std::size_t key_size = node_.shared.settings.key_prefix.size() + l.resource.size();
+    return !l.group && !refuses_batches_ && key_size <= longest_in_batch;
 }
 
 void requests::send_release(command what, command_subject subject, lease& l, encoded_row* same)
@@ -90,11 +97,13 @@ void requests::send_extend(round& r)
 
 void requests::add_to_batch(command kind, command what, command_subject subject, const lease& l)
 {
-    if (batches_.is_full(kind) || batches_.have(l.resource_hash)) {
+    if (batches_.have(l.resource_hash)) {
         send_batches();
+    } else if (batches_.is_full(kind)) {
+        encoded_batch none;
+        send_batch(kind, none);
     }
-    batches_.add(kind, {subject.at, node_.now(), what, script_form(), subject.held},
-                 l.resource_hash);
+    batches_.add(kind, {subject.at, node_.now(), what, form::batch, subject.held}, l.resource_hash);
     count_reference(what, subject);
     ++further_in_batches_;
     node_.shared.written |= bit(node_.index);
@@ -115,16 +124,16 @@ void requests::send_batches()
 /// A single command goes out as if there were no batches.
 void requests::send_batch(command kind, encoded_batch& same)
 {
-    const batch* const b = batches_.find(kind);
+    batch* const b = batches_.find(kind);
     if (b == nullptr) {
         return;
     }
     const bool is_single = b->size == 1;
     fifo_.reserve(1);
-    out_.make_room();
+    out_.make_room(room_for(*b));
     std::string& out = out_.last();
     const std::size_t before = out.size();
-    pending p = is_single ? b->all[0] : pending{.subject = const_cast<batch*>(b), .what = kind};
+    pending p = is_single ? b->all[0] : pending{.subject = b, .what = kind};
     p.sent = node_.now();
     p.sent_as = is_single || knows_script_of(kind) ? script_form() : form::eval;
     const bool fits =
@@ -168,7 +177,8 @@ bool requests::take_lost(pending& p) noexcept
     return false;
 }
 
-/// The script's text also loads the script, so queued commands by its digest find it.
+/// The script's text also loads the script, so queued commands by its digest find it. A lock of a
+/// batch was not asked for by itself before, and a node may permit only the digest.
 void requests::send_again(const pending& p)
 {
     send(p.what, subject_of(p), is_script(p.sent_as) ? form::eval : script_form());
@@ -196,7 +206,8 @@ void requests::store_label(const lease& l)
     }
 }
 
-/// Goes out after the release. A label that stays ends with its ttl.
+/// Goes out with the release, or before it if that is in a batch. A label that stays ends with its
+/// ttl.
 void requests::drop_label(const lease& l)
 {
     if (!node_.is_ready() || !has_room()) {

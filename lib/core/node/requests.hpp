@@ -94,6 +94,7 @@ public:
     [[nodiscard]] form release_form(const lease& l) const noexcept;
     void note_unknown_batch_script(command batch) noexcept { knows_script_of(batch) = false; }
     /// The node can't run the scripts for several locks.
+    [[nodiscard]] bool refuses_batches() const noexcept { return refuses_batches_; }
     void note_refused_batch() noexcept { refuses_batches_ = true; }
     void note_label_script(bool is_known) noexcept { knows_label_script_ = is_known; }
     [[nodiscard]] bool refuses_increment() const noexcept { return refuses_increment_; }

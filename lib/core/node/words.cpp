@@ -79,6 +79,7 @@ void append_compare_and_delete(std::string& out, const resp::key& k, std::string
         case form::eval: resp::append(out, call_of(resp::release_script, f), "1", k, value); return;
         case form::delifeq: resp::append(out, "DELIFEQ", k, value); return;
         case form::delex: resp::append(out, "DELEX", k, "IFEQ", value); return;
+        case form::batch: break;  // the batch has these words
     }
 }
 

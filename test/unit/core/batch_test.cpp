@@ -272,7 +272,7 @@ TEST_CASE("after an error of a batch each lock is asked for alone", "[core][batc
     for (unsigned i = 0; i < 3; ++i) {
         REQUIRE(w.pending(i).size() == 1);
         w.answer(i, error);
-        CHECK(w.pending(i) == names{"EVAL", "EVAL", "EVAL"});
+        CHECK(w.pending(i) == names(3, is_for_good ? "EVALSHA" : "EVAL"));
     }
     for (unsigned i = 0; i < 3; ++i) {
         w.answer(i, yes);
@@ -287,6 +287,63 @@ TEST_CASE("after an error of a batch each lock is asked for alone", "[core][batc
     w.release_all();
     CHECK(w.calls_of(resp::release_batch_script).empty() == is_for_good);
     CHECK(w.released(release_result::released) == 2);
+}
+
+TEST_CASE("a node that permits digests only is asked for each lock alone", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(3));
+    w.refuse("EVAL", "NOPERM User locks has no permissions to run the 'eval' command");
+    w.forget_log();
+    w.extend_all(60s);
+    CHECK(w.ended() == 3);
+    w.release_all();
+    CHECK(w.released(release_result::released) == 3);
+    CHECK(w.keys() == 0);
+}
+
+TEST_CASE("a node that refuses batches still gets digests", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(2 * core::batch::most));
+    w.manual();
+    w.forget_log();
+    w.release_all();
+    for (unsigned i = 0; i < 3; ++i) {
+        REQUIRE(w.pending(i) == names{"EVAL", "EVALSHA"});
+        w.answer(i, "-CROSSSLOT Keys in request don't hash to the same slot\r\n");
+        w.answer(i, "-CROSSSLOT Keys in request don't hash to the same slot\r\n");
+        REQUIRE(w.pending(i) == names(2 * core::batch::most, "EVALSHA"));
+        while (!w.pending(i).empty()) {
+            w.answer(i, yes);
+        }
+    }
+    CHECK(w.released(release_result::released) == 2 * core::batch::most);
+}
+
+TEST_CASE("batches of both kinds in one turn reach all nodes, also behind many other commands",
+          "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(60));
+    const std::vector<core::lease*> extended = std::exchange(w.held, {});
+    for (unsigned i = 100; i < 150; ++i) {
+        w.held.push_back(&w.lock("r" + std::to_string(i)));
+    }
+    // The batches do not fit into the first block of the output.
+    for (unsigned i = 0; w.core->network().buffered_bytes(0) < 59'500; ++i) {
+        w.core->operations().acquire(w.now, "s" + std::to_string(i), acquire_options{}).user =
+            &w.calls.emplace_back();
+    }
+    for (core::lease* l : extended) {
+        w.core->operations().extend(w.now, *l, 60s, nullptr).user = &w.calls.emplace_back();
+    }
+    w.release_all();
+    CHECK(w.ended() == static_cast<std::ptrdiff_t>(w.calls.size()));
+    CHECK(w.released(release_result::released) == 50);
+    CHECK(w.calls_of(resp::extend_batch_script, 2).size() == 1);
+    CHECK(w.calls_of(resp::extend_batch_script, 2) == w.calls_of(resp::extend_batch_script, 0));
+    CHECK(w.calls_of(resp::release_batch_script, 2) == w.calls_of(resp::release_batch_script, 0));
 }
 
 TEST_CASE("a node that cannot run a batch for now is asked again later", "[core][batch]")
@@ -341,7 +398,7 @@ TEST_CASE("the releases of a batch whose connection is lost are sent again", "[c
         w.core->network().on_closed(w.now, 0, "closed by the node");
         w.settle();
     }
-    w.advance(10s);
+    w.advance(1s);
     CHECK(w.peers[0]->master.keys(w.now) == 0);
     CHECK(w.core->snapshot().pending_releases == 0);
 }
