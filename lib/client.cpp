@@ -1,5 +1,6 @@
 #include <redlock/client.hpp>
 
+#include "engine/deliveries.hpp"
 #include "engine/driver.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -42,50 +43,33 @@ namespace detail {
 
 using engine::completion_ptr;
 
-namespace {
-
-/// A completion on its way to the handler's executor, which may destroy the completion instead of
-/// calling it. The work guard travels along until the handler has returned.
-class delivery {
-public:
-    delivery(boost::asio::any_io_executor&& work, completion& c, outcome&& what) noexcept
-        : work_(std::move(work)),
-          to_(&c),
-          what_(std::move(what))
-    {}
-
-    [[nodiscard]] const boost::asio::any_io_executor& work() const noexcept { return work_; }
-
-    void operator()() { to_.release()->deliver(std::move(what_)); }
-
-private:
-    boost::asio::any_io_executor work_;
-    completion_ptr to_;
-    outcome what_;
-};
-
-}  // namespace
-
 boost::asio::any_io_executor work_for_handler(const boost::asio::any_io_executor& ex,
-                                              const boost::asio::any_io_executor& client, hop hops)
+                                              const boost::asio::any_io_executor& client, hop& hops)
 {
-    if (hops == hop::none && ex == client) {
-        return {};
+    if (ex == client) {
+        if (hops == hop::none) {
+            return {};
+        }
+        hops = hop::out_together;
     }
     return boost::asio::prefer(ex, boost::asio::execution::outstanding_work.tracked);
 }
 
 void deliver_on(boost::asio::any_io_executor&& work, hop hops, completion& c, outcome&& what)
 {
-    delivery there(std::move(work), c, std::move(what));
+    engine::delivery there(std::move(work), c, std::move(what));
+    if (hops == hop::out_together && c.together != nullptr) {
+        c.together->add(std::move(there));
+        return;
+    }
     // This executor counts no outstanding work: the handler's context may be gone as soon as the
     // handler was called.
     const boost::asio::any_io_executor ex =
         boost::asio::prefer(there.work(), boost::asio::execution::outstanding_work.untracked);
-    if (hops == hop::out) {
-        boost::asio::post(ex, std::move(there));
-    } else {
+    if (hops == hop::none) {
         boost::asio::dispatch(ex, std::move(there));
+    } else {
+        boost::asio::post(ex, std::move(there));
     }
 }
 

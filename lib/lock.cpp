@@ -66,7 +66,7 @@ std::string lock::detach() &&
     const bool was_left = l.root().is_detached.exchange(true);
     l.root().set_valid_until({});
     d->detach(l);
-    return was_left ? std::string() : token;
+    return was_left ? std::string() : std::move(token);
 }
 
 void detail::held_lease::drop() noexcept

@@ -200,6 +200,8 @@ void driver::on_context_gone() noexcept
     links_.close_all();
     abandon_operations();
     draws_.end_turn();
+    requests_.clear();
+    deliveries_.clear();
     decided_.clear();
     closers_.clear();
     running_.reset();

@@ -13,9 +13,11 @@
 #include "core/client_core.hpp"
 #include "engine/abandoned_leases.hpp"
 #include "engine/completion_queue.hpp"
+#include "engine/deliveries.hpp"
 #include "engine/environment.hpp"
 #include "engine/lazy_alarm.hpp"
 #include "engine/node_links.hpp"
+#include "engine/strand_requests.hpp"
 #include "engine/turn_entropy.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -121,6 +123,7 @@ private:
     void complete_some(std::size_t most);
     void tell_renewals() noexcept;
     void complete(core::operation& op);
+    void complete(completion_ptr done, detail::outcome&& what);
     void flush();
     void set_alarm() noexcept;
     void on_alarm() override;
@@ -145,6 +148,8 @@ private:
 
     /// Completions that didn't pass through the core.
     completion_queue decided_;
+    /// Handlers that go out of the strand together.
+    deliveries deliveries_;
     completion_ptr running_;
     completion_queue closers_;
     base::instant close_by_{};
@@ -152,6 +157,7 @@ private:
     bool stopped_ = false;
     /// Read by any thread before the thread uses the strand.
     std::atomic<bool> context_gone_ = false;
+    strand_requests requests_;
     // Requests of other threads that couldn't be posted to the strand, for lack of memory.
     abandoned_leases dropped_;
     abandoned_leases detached_;

@@ -2,7 +2,7 @@
 
 #include "engine/driver.hpp"
 
-#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 
 namespace redlock::engine {
 
@@ -11,8 +11,10 @@ template <class F>
 void driver::enter(F f)
 {
     if (settings_.thread_safe && !context_gone_) {
-        boost::asio::dispatch(
-            executor_, [self = shared_from_this(), f = std::move(f)]() mutable { f(*self); });
+        requests_.add(strand_request(std::move(f)), [this] {
+            boost::asio::post(executor_,
+                              [self = shared_from_this()] { self->requests_.run(*self); });
+        });
     } else {
         f(*this);
     }

@@ -80,6 +80,7 @@ void driver::deliver()
     if (const std::size_t losses = core_.operations().losses(); losses > 0) {
         complete_some(losses);
         if (settings_.thread_safe) {
+            deliveries_.send(user_executor_);
             // The handlers of the losses were posted out of the strand. The other handlers must run
             // after them, so they wait for the next turn.
             after.threw = false;
@@ -91,8 +92,9 @@ void driver::deliver()
     for (std::size_t n = decided_.size(); n > 0 && !decided_.empty(); --n) {
         completion_ptr done = decided_.pop();
         const error_code ec = done->decided;
-        done.release()->complete({ec, {}, {}, {}});
+        complete(std::move(done), {ec, {}, {}, {}});
     }
+    deliveries_.send(user_executor_);
     after.threw = false;
 }
 
@@ -134,12 +136,18 @@ void driver::complete(core::operation& op)
     if (op.subject != nullptr) {
         what.held = detail::held_lease(shared_from_this(), *op.subject);
     }
-    auto* done = static_cast<detail::completion*>(op.user);
+    completion_ptr done(static_cast<detail::completion*>(op.user));
     if (op.cancelled && op.error == op.cancelled) {
         core::clear_report(op);
     }
     core_.operations().recycle(op);
-    done->complete(std::move(what));
+    complete(std::move(done), std::move(what));
+}
+
+void driver::complete(completion_ptr done, detail::outcome&& what)
+{
+    done->together = settings_.thread_safe ? &deliveries_ : nullptr;
+    done.release()->complete(std::move(what));
 }
 
 /// Does what the core requests: connect, close, write, and set the alarm.

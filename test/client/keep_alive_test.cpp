@@ -175,22 +175,27 @@ TEST_CASE("p36: the client stops renewing a lock that is abandoned without free 
     lock held = s.keep();
     lock other = s.keep(fresh_name());
     waiting end(held);
+    s.io.poll();  // the next request needs memory for its way to the strand
     SECTION("dropped")
     {
+        failing_allocations all(0, 1000);
         {
-            const scarce_memory none(1);
+            const failing_allocations::in here(all);
             held = {};
         }
+        CHECK(all.failed() > 0);
         CHECK(s.keys_become(0, s.name));
     }
     SECTION("detached")
     {
         const std::string token{held.owner_token()};
         std::string owner;
+        failing_allocations all_but_the_name(1, 1000);
         {
-            const scarce_memory for_the_name_only(2);
+            const failing_allocations::in here(all_but_the_name);
             owner = std::move(held).detach();
         }
+        CHECK(all_but_the_name.failed() > 0);
         CHECK(owner == token);
         REQUIRE(run_until(s.io, [&] { return end.ended.has_value(); }));
         CHECK(nodes().count(s.name) >= 2);
@@ -207,10 +212,13 @@ TEST_CASE("p34: a client that is destroyed without free memory keeps no lock ali
     keeping_scene s(brisk_config(true));
     lock held = s.keep();
     waiting end(held);
+    s.io.poll();  // the next request needs memory for its way to the strand
+    failing_allocations all(0, 1000);
     {
-        const scarce_memory none(1);
+        const failing_allocations::in here(all);
         s.locks.reset();
     }
+    CHECK(all.failed() > 0);
     REQUIRE(run_until(s.io, [&] { return end.ended.has_value(); }));
     CHECK(end.ended == make_error_code(errc::closed));
     CHECK(run_out(s.io));

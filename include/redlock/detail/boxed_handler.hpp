@@ -135,13 +135,13 @@ private:
 
     boxed_handler(Handler&& h, const boost::asio::any_io_executor& client, hop hops)
         : handler_(std::move(h)),
-          work_(work_for(boost::asio::get_associated_executor(handler_, client), client, hops)),
           hops_(hops),
+          work_(work_for(boost::asio::get_associated_executor(handler_, client), client, hops_)),
           way_out_(client)
     {}
 
     [[nodiscard]] static work_type work_for(const executor_type& ex,
-                                            const boost::asio::any_io_executor& client, hop hops)
+                                            const boost::asio::any_io_executor& client, hop& hops)
     {
         if constexpr (may_be_direct) {
             return work_for_handler(ex, client, hops);
@@ -211,8 +211,8 @@ private:
     }
 
     Handler handler_;
-    work_type work_;
     hop hops_;
+    work_type work_;
     [[no_unique_address]] way_out_type way_out_;
 };
 

@@ -10,6 +10,10 @@
 
 #include <cstdint>
 
+namespace redlock::engine {
+class deliveries;
+}
+
 namespace redlock::detail {
 
 [[REDLOCK_KEPT]] static constexpr auto& required_by_operations =
@@ -30,6 +34,8 @@ enum class hop : std::uint8_t {
     /// The client posts every handler out of its strand. The handler is posted to its own executor
     /// if that can post.
     out,
+    /// The same, for a handler of the client's executor: the handlers of a turn go out together.
+    out_together,
 };
 
 /// The user's handler, type-erased. The library calls exactly one of the functions, once, and that
@@ -50,6 +56,8 @@ public:
     // For the engine: the queue and the error of a handler that no operation of the core completes.
     completion* next = nullptr;
     error_code decided;
+    /// Where the handlers of the turn are collected that go out together; null: there are none.
+    engine::deliveries* together = nullptr;
 
 protected:
     completion() = default;
@@ -57,10 +65,10 @@ protected:
 };
 
 /// Returns the handler's executor, with its work counted. Returns an empty executor where the
-/// client calls the handler itself. Compiled into the library, since most handlers then need no
-/// more of Asio.
+/// client calls the handler itself. Changes `hops` if the handler can go out together with others.
+/// Compiled into the library, since most handlers then need no more of Asio.
 [[nodiscard]] REDLOCK_API boost::asio::any_io_executor work_for_handler(
-    const boost::asio::any_io_executor& ex, const boost::asio::any_io_executor& client, hop hops);
+    const boost::asio::any_io_executor& ex, const boost::asio::any_io_executor& client, hop& hops);
 /// Takes the handler and its work to the handler's executor. Compiled into the library, too.
 REDLOCK_API void deliver_on(boost::asio::any_io_executor&& work, hop hops, completion& c,
                             outcome&& what);

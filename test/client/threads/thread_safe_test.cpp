@@ -279,6 +279,21 @@ TEST_CASE("a client is destroyed while its operations complete in other threads"
     }
 }
 
+TEST_CASE("a handler may wait for another one that completes at the same time", "[threads]")
+{
+    shared_client c;
+    // Most pairs complete in one turn of the client.
+    for (unsigned i = 0; i < 200; ++i) {
+        std::promise<void> second;
+        std::promise<std::future_status> first;
+        c.locks->async_acquire(
+            "", [&](error_code, lock) { first.set_value(second.get_future().wait_for(patience)); });
+        c.locks->async_acquire("", [&](error_code, lock) { second.set_value(); });
+        REQUIRE(first.get_future().get() == std::future_status::ready);
+    }
+    c.close();
+}
+
 TEST_CASE("a client on a strand serves many threads without thread_safe", "[threads]")
 {
     asio::thread_pool pool(thread_count);
