@@ -64,8 +64,9 @@ struct place_request {
     /// The number that the ticket had before; 0: it goes to the end.
     std::int64_t number = 0;
     std::chrono::milliseconds ttl{};
-    /// The lock is free, and no waiter before this one takes it.
-    bool is_idle = false;
+    /// The number of tickets before its own, if the lock is free and none of their clients takes
+    /// it; otherwise 0.
+    std::size_t still_before = 0;
 };
 
 /// The place of a ticket, as a node returned it.

@@ -51,7 +51,7 @@ struct wait_state {
     /// The number of its tickets, which it keeps at another node and for another resource; 0: none.
     std::int64_t number = 0;
 
-    /// Since when the lock is free while the place stays the same.
+    /// Since when the lock is free while the queue before the ticket stays the same.
     std::optional<base::instant> idle_since;
     /// The instant at which the acquire asks for itself.
     base::instant poll_at{};

@@ -304,11 +304,12 @@ inline constexpr script extend_all_script{
 ///
 /// The script removes up to 100 tickets directly before this one if their keys are gone.
 ///
-/// ARGV[4] is "1" if the client finds that the queue does not move, else "0". If it is "1" and the
-/// lock doesn't exist, the script first deletes the key of the first ticket. Then it shortens the
-/// ttl of the keys of up to 100 more tickets before this one to 1 s. Each of these changes notifies
-/// the client after the ticket. A client that still runs then asks for its place, and so gives its
-/// own key the whole ttl.
+/// ARGV[4] is how many tickets the client has found before its own again and again while the lock
+/// was free, else 0. If they still are as many and the lock doesn't exist, the queue does not move.
+/// Then the script first deletes the key of the first ticket, and shortens the ttl of the keys of
+/// up to 100 more tickets before this one to 1 s. Each of these changes notifies the client after
+/// the ticket. A client that still runs then asks for its place, and so gives its own key the whole
+/// ttl.
 ///
 /// If KEYS[2] has another type, nothing is written. If the node is out of memory, nothing is
 /// written for a new ticket. If the user may not call PEXPIRE or ZADD, the script writes only the
@@ -352,7 +353,7 @@ inline constexpr script queue_script{
     "elseif redis.call(\"pttl\",key(ARGV[1])) < ttl/2 then\n"
     "    redis.call(\"set\",key(ARGV[1]),\"\",\"px\",ARGV[2])\n"
     "end\n"
-    "if ARGV[4] == \"1\" and lock == -2 and before > 0 then\n"
+    "if lock == -2 and before > 0 and before == tonumber(ARGV[4]) then\n"
     "    local earlier = redis.call(\"zrange\",KEYS[2],0,math.min(before-1,100))\n"
     "    redis.call(\"del\",key(earlier[1]))\n"
     "    for i = 2,#earlier do\n"
@@ -375,7 +376,7 @@ inline constexpr script queue_script{
     "    before = before-1\n"
     "end\n"
     "return {before,nearest,lock,number,removed}",
-    "25d4a6ae1f495dfdb9262b52c3ad840f6e911fd4"};
+    "f774068e8ba8f78da7c4d12d9dd2e1ca9e2f596c"};
 
 /// Removes the ticket ARGV[1] from the queue KEYS[2] of the lock KEYS[1], and deletes the ticket's
 /// key. If ARGV[1] is empty, the script changes nothing. Returns how many tickets the queue has.

@@ -179,7 +179,7 @@ inline constexpr std::array contract_scripts{
         "redis.call(\"set\",KEYS[1],ARGV[1],\"px\",math.max(ARGV[2],left))\n"
         "return 1"},
     contract_script{
-        "queue", "25d4a6ae1f495dfdb9262b52c3ad840f6e911fd4",
+        "queue", "f774068e8ba8f78da7c4d12d9dd2e1ca9e2f596c",
         "local function key(ticket)\n"
         "    return KEYS[1]..\":\"..ticket..\":redlock:ticket\"\n"
         "end\n"
@@ -212,7 +212,7 @@ inline constexpr std::array contract_scripts{
         "elseif redis.call(\"pttl\",key(ARGV[1])) < ttl/2 then\n"
         "    redis.call(\"set\",key(ARGV[1]),\"\",\"px\",ARGV[2])\n"
         "end\n"
-        "if ARGV[4] == \"1\" and lock == -2 and before > 0 then\n"
+        "if lock == -2 and before > 0 and before == tonumber(ARGV[4]) then\n"
         "    local earlier = redis.call(\"zrange\",KEYS[2],0,math.min(before-1,100))\n"
         "    redis.call(\"del\",key(earlier[1]))\n"
         "    for i = 2,#earlier do\n"

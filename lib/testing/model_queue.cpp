@@ -169,7 +169,7 @@ std::string model_master::zcard(instant now, const std::string& key) const
 
 // The scripts of the queue.
 
-/// Gives a ticket a place, or keeps its place. Arguments: ticket ttl_ms number stands_still
+/// Gives a ticket a place, or keeps its place. Arguments: ticket ttl_ms number before
 std::string model_master::keep_place(instant now, session& s, const words& keys, const words& args)
 {
     const std::string& lock = keys.at(0);
@@ -220,7 +220,7 @@ std::string model_master::keep_place(instant now, session& s, const words& keys,
             put_ticket_key(now, s, own_key, ttl_ms);
         }
     }
-    if (args.at(3) == "1" && lock_ttl == -2 && before > 0) {
+    if (lock_ttl == -2 && before > 0 && before == number<std::size_t>(args.at(3)).value()) {
         shorten_earlier(now, s, keys, before);
     }
     std::string nearest;

@@ -54,16 +54,16 @@ public:
     }
 
     reply ask_for_place(const std::string& ticket, std::int64_t number = 0,
-                        bool stands_still = false)
+                        std::size_t still_before = 0)
     {
         return run(resp::queue_script, {lock_key, queue_key},
-                   {ticket, "100000", std::to_string(number), stands_still ? "1" : "0"});
+                   {ticket, "100000", std::to_string(number), std::to_string(still_before)});
     }
 
     ticket_place place(const std::string& ticket, std::int64_t number = 0,
-                       bool stands_still = false)
+                       std::size_t still_before = 0)
     {
-        const reply r = ask_for_place(ticket, number, stands_still);
+        const reply r = ask_for_place(ticket, number, still_before);
         CAPTURE(r.str());
         REQUIRE(r.items.size() == 5);
         for (const std::size_t i : {0U, 2U, 3U, 4U}) {
@@ -309,7 +309,7 @@ TEST_CASE("the queue script moves a queue on that does not move while the lock i
     SECTION("the lock exists")
     {
         REQUIRE(q.node.command({"SET", lock_key, "token", "PX", "100000"}) == "OK");
-        CHECK(q.place("d", 0, true).before == 3);
+        CHECK(q.place("d", 0, 3).before == 3);
         for (const char* ticket : {"a", "b", "c", "d"}) {
             CHECK(has_whole_ttl(q, ticket));
         }
@@ -322,14 +322,21 @@ TEST_CASE("the queue script moves a queue on that does not move while the lock i
         CHECK_FALSE(second.notified());
         CHECK_FALSE(fourth.notified());
     }
+    SECTION("the last one says so, but the queue has moved since")
+    {
+        REQUIRE(q.leave("b").integer == 3);
+        CHECK(q.place("d", 0, 3).before == 2);
+        CHECK(has_whole_ttl(q, "a"));
+        CHECK(has_whole_ttl(q, "c"));
+    }
     SECTION("the first one says so")
     {
-        CHECK(q.place("a", 0, true).before == 0);
+        CHECK(q.place("a", 0, 0).before == 0);
         CHECK(has_whole_ttl(q, "a"));
     }
     SECTION("the last one says so")
     {
-        const ticket_place last = q.place("d", 0, true);
+        const ticket_place last = q.place("d", 0, 3);
         CHECK(last.before == 3);
         CHECK(last.nearest == "c");
         CHECK(last.removed == 0);
@@ -352,13 +359,13 @@ TEST_CASE("the queue script moves a queue on that does not move while the lock i
     SECTION("the keys already have less than a second")
     {
         REQUIRE(q.node.command({"PEXPIRE", ticket_key("b"), "500"}) == "1");
-        q.place("d", 0, true);
+        q.place("d", 0, 3);
         CHECK(q.ttl("b") <= 500ms);
     }
     SECTION("a key has no ttl")
     {
         REQUIRE(q.node.command({"PERSIST", ticket_key("b")}) == "1");
-        q.place("d", 0, true);
+        q.place("d", 0, 3);
         CHECK(q.ttl("b") <= 1s);
         CHECK(q.ttl("b") != -1ms);
     }
@@ -372,7 +379,7 @@ TEST_CASE("the queue script shortens the keys of 100 tickets after the first one
         const std::string ticket = "t" + std::to_string(i);
         q.place(ticket, i);
     }
-    CHECK(q.place("a", 0, true).nearest == "t103");
+    CHECK(q.place("a", 0, 103).nearest == "t103");
     CHECK_FALSE(q.node.exists(ticket_key("t1")));
     CHECK(q.ttl("t2") <= 1s);
     CHECK(q.ttl("t101") <= 1s);
@@ -400,7 +407,7 @@ TEST_CASE("the queue script survives garbage in the queue", "[servers][scripts]"
     REQUIRE(q.node.command({"HSET", ticket_key("x"), "f", "v"}) == "1");
     q.make_member("x", std::to_string(own.number));
     CHECK(q.place("b").nearest == "x");
-    CHECK(q.place("c", 0, true).nearest == "b");
+    CHECK(q.place("c", 0, 2).nearest == "b");
     CHECK(q.ttl("x") <= 1s);
     CHECK(q.place("x", 1).number == own.number);
     CHECK(q.node.command({"TYPE", ticket_key("x")}) == "string");
@@ -413,8 +420,8 @@ TEST_CASE("the scripts of the queue write nothing if its key has another type",
     const auto put = GENERATE(std::vector<std::string>{"SET", queue_key, "v"},
                               std::vector<std::string>{"HSET", queue_key, "f", "v"});
     (void)q.node.command(put);
-    for (const bool stands_still : {false, true}) {
-        CHECK(q.ask_for_place("a", 0, stands_still).str().starts_with("-WRONGTYPE"));
+    for (const std::size_t still_before : {0U, 1U}) {
+        CHECK(q.ask_for_place("a", 0, still_before).str().starts_with("-WRONGTYPE"));
     }
     REQUIRE(q.node.command({"SET", ticket_key("b"), "", "PX", "100000"}) == "OK");
     CHECK(q.leave("b").str().starts_with("-WRONGTYPE"));
@@ -431,7 +438,7 @@ TEST_CASE("the scripts of the queue need only the queue's key to have their type
     queue_server q({.kind = each_kind()});
     REQUIRE(q.node.command({"HSET", lock_key, "f", "v"}) == "1");
     CHECK(q.place("a").lock_ttl == -1);
-    CHECK(q.place("b", 0, true).nearest == "a");
+    CHECK(q.place("b", 0, 1).nearest == "a");
     CHECK(has_whole_ttl(q, "a"));
     CHECK(q.leave("a").integer == 1);
     CHECK(q.node.command({"TYPE", lock_key}) == "hash");

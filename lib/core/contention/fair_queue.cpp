@@ -213,7 +213,7 @@ bool fair_queue::ask_place(operation& op)
                       .own = w.own,
                       .number = w.number,
                       .ttl = std::chrono::ceil<std::chrono::milliseconds>(2 * longest_poll()),
-                      .is_idle = w.idle_since && shared_.now - *w.idle_since >= idle_time});
+                      .still_before = is_idle(op) ? w.before.value_or(0) : 0});
     w.has_ticket = true;
     set_poll(op, shared_.now + settings_.node_timeout);
     return true;
@@ -296,7 +296,7 @@ void fair_queue::note_place(operation& op, const queue_place& found) noexcept
         w.idle_since.reset();
         w.is_rushed = false;
         w.refused_until = end_of_key(found.lock_ttl);
-    } else if (may_be_idle && (!w.idle_since || !is_same)) {
+    } else if (may_be_idle && (!w.idle_since || !is_same || w.before != found.before)) {
         w.idle_since = shared_.now;
     }
     if (!is_same) {

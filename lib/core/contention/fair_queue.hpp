@@ -88,10 +88,6 @@ public:
 private:
     using stage = wait_state::stage;
 
-    /// How long a waiter sees the lock free, and its place unchanged, until it takes the waiters
-    /// before it for dead.
-    static constexpr base::nanos idle_time = std::chrono::milliseconds{250};
-
     // Places.
     [[nodiscard]] static std::uint64_t key_of_use(const lease& l) noexcept;
     [[nodiscard]] static std::string_view in_the_way(const operation& op) noexcept;
@@ -119,6 +115,8 @@ private:
     [[nodiscard]] base::nanos poll_of_many() const noexcept;
     [[nodiscard]] base::nanos longest_poll() const noexcept;
     [[nodiscard]] base::instant end_of_watch(const operation& op) noexcept;
+    [[nodiscard]] base::nanos idle_time(const operation& op) const noexcept;
+    [[nodiscard]] bool is_idle(const operation& op) const noexcept;
     [[nodiscard]] static bool is_asleep(const operation& op) noexcept;
     [[nodiscard]] base::instant end_of_key(std::int64_t ttl_ms) const noexcept;
     void note_silence(operation& op) noexcept;

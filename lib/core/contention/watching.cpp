@@ -195,13 +195,29 @@ instant fair_queue::end_of_watch(const operation& op) noexcept
         const nanos lives = w.refused_until - shared_.now;
         wait = std::min(wait, lives + shared_.random_below(std::max(round_trip_, least_wait)));
     }
-    if (w.at == stage::behind && w.idle_since && shared_.now < *w.idle_since + idle_time) {
-        wait = std::min(wait, *w.idle_since + idle_time - shared_.now);
+    if (w.at == stage::behind && w.idle_since && !is_idle(op)) {
+        wait = std::min(wait, *w.idle_since + idle_time(op) - shared_.now);
     }
     if (nodes_[w.node]->notifications().is_silent()) {
         wait = std::min(wait, std::max(w.backoff, poll_of_many()));
     }
     return shared_.now + std::max(wait, least_wait);
+}
+
+/// How long a waiter finds the lock free, and the queue before its ticket unchanged, until it takes
+/// the waiters before it for dead. They need this time for an attempt, however far they are from
+/// the nodes. One that made an attempt in vain knows that the lock may be held at other nodes.
+nanos fair_queue::idle_time(const operation& op) const noexcept
+{
+    constexpr nanos shortest = std::chrono::milliseconds{250};
+    return op.wait.is_rushed
+               ? usual_longest_poll
+               : std::clamp<nanos>(3 * settings_.node_timeout, shortest, usual_longest_poll);
+}
+
+bool fair_queue::is_idle(const operation& op) const noexcept
+{
+    return op.wait.idle_since && shared_.now - *op.wait.idle_since >= idle_time(op);
 }
 
 /// `ttl_ms`: as PTTL returns it for a key.

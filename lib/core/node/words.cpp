@@ -164,7 +164,7 @@ void append_queue(std::string& out, const wording& w, const place_request& asked
 {
     resp::append(out, call_of(resp::queue_script, f), "2", key_of(w, asked.resource),
                  key_of(w, asked.resource, base::queue_suffix), asked.own.name(), asked.ttl.count(),
-                 asked.number, asked.is_idle ? "1" : "0");
+                 asked.number, static_cast<std::int64_t>(asked.still_before));
 }
 
 void append_leave(std::string& out, const wording& w, std::string_view resource,

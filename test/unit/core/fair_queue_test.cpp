@@ -50,9 +50,10 @@ struct queue_world : watch_world {
 
     /// Another client takes a ticket at the node that all clients prefer, or asks for its place.
     void join(const std::string& ticket, const std::string& resource = "r",
-              std::chrono::milliseconds ttl = 30s)
+              std::chrono::milliseconds ttl = 30s, int number = 0)
     {
-        run(resp::queue_script, resource, {ticket, std::to_string(ttl.count()), "0", "0"});
+        run(resp::queue_script, resource,
+            {ticket, std::to_string(ttl.count()), std::to_string(number), "0"});
     }
     /// Another client gives its ticket back.
     void leave(const std::string& ticket, const std::string& resource = "r")
@@ -642,6 +643,54 @@ TEST_CASE("a waiter takes the first ticket for dead if the lock stays free for 2
         CHECK(hints() == 1);  // before the waiter knew
         CHECK(w.queue() == names{ticket_a, own_ticket(c)});
     }
+}
+
+TEST_CASE("a waiter takes nobody for dead while the queue moves far before its ticket",
+          "[core][fair_queue]")
+{
+    queue_world w;
+    w.join(ticket_a);
+    w.join(ticket_b);
+    call& c = w.waiting();
+    w.give_back_all();
+    w.advance_until([&] { return w.told().polls == 1; });
+    w.advance(200ms);
+    w.leave(ticket_a);
+    w.advance(100ms);
+    CHECK(w.calls_of(resp::queue_script, "2") == 1);
+    CHECK(w.queue() == names{ticket_b, own_ticket(c)});
+    CHECK(w.first().master.find(w.now, key_of(ticket_b)) != nullptr);
+    w.advance(100ms);
+    CHECK(w.calls_of(resp::queue_script, "1") == 0);
+    w.advance(200ms);
+    CHECK(w.calls_of(resp::queue_script, "1") == 1);
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("a waiter with a long node timeout gives those before it as long for an attempt",
+          "[core][fair_queue]")
+{
+    queue_world w({.node_timeout = 1s});
+    w.join(ticket_a);
+    call& c = w.waiting();
+    w.give_back_all();
+    w.advance(3s);
+    CHECK(w.calls_of(resp::queue_script, "1") == 0);
+    w.advance(1s);
+    CHECK(c.held != nullptr);
+}
+
+TEST_CASE("a waiter that made an attempt in vain waits for the ticket before its own to end",
+          "[core][fair_queue]")
+{
+    queue_world w;
+    call& c = w.waiting();
+    w.give_back(w.order[0]);
+    w.advance(1s);
+    REQUIRE(c.op->wait.is_rushed);
+    w.join(ticket_a, "r", 30s, 1);
+    w.advance(10s);
+    CHECK(w.calls_of(resp::queue_script, "1") == 0);
 }
 
 TEST_CASE("a waiter that comes to the second place without a notification finds a dead first one",

@@ -61,11 +61,11 @@ public:
     }
 
     std::string queue(std::string_view ticket, std::int64_t number = 0,
-                      std::string_view stands_still = "0")
+                      std::size_t still_before = 0)
     {
         return run(contract::queue, {"r", std::string(queue_key)},
                    {std::string(ticket), std::string(ttl_ms), std::to_string(number),
-                    std::string(stands_still)});
+                    std::to_string(still_before)});
     }
 
     std::string leave(std::string_view ticket)
@@ -273,18 +273,24 @@ TEST_CASE("the model's queue moves on if a client finds that it does not move", 
     SECTION("the lock exists")
     {
         node.ask({"SET", "r", "token", "PX", "500"});
-        CHECK(node.queue("d", 0, "1") == place(3, "c", 500, began + 3));
+        CHECK(node.queue("d", 0, 3) == place(3, "c", 500, began + 3));
         CHECK(node.pttl(key_of("a")) == 30'000);
         CHECK(node.pushes().empty());
     }
+    SECTION("the queue has moved since the client found it so")
+    {
+        node.leave("b");
+        CHECK(node.queue("d", 0, 3) == place(2, "c", no_key, began + 3));
+        CHECK(node.pttl(key_of("a")) == 30'000);
+    }
     SECTION("the client is the first one")
     {
-        CHECK(node.queue("a", 0, "1") == place(0, "", no_key, began));
+        CHECK(node.queue("a", 0, 0) == place(0, "", no_key, began));
         CHECK(node.pttl(key_of("a")) == 30'000);
     }
     SECTION("the lock is free")
     {
-        CHECK(node.queue("d", 0, "1") == place(3, "c", no_key, began + 3));
+        CHECK(node.queue("d", 0, 3) == place(3, "c", no_key, began + 3));
         CHECK(node.pttl(key_of("a")) == no_key);
         CHECK(node.pttl(key_of("b")) == 400);
         CHECK(node.pttl(key_of("c")) == 1000);
@@ -292,7 +298,7 @@ TEST_CASE("the model's queue moves on if a client finds that it does not move", 
         CHECK(node.pushes() == told_of(key_of("c")));
         // The same request a moment later changes no key, so it notifies no client.
         node.watch(key_of("c"));
-        CHECK(node.queue("d", 0, "1") == place(3, "c", no_key, began + 3));
+        CHECK(node.queue("d", 0, 3) == place(3, "c", no_key, began + 3));
         CHECK(node.pushes().empty());
         CHECK(node.queue("c") == place(2, "b", no_key, began + 2));
         CHECK(node.pttl(key_of("c")) == 30'000);
@@ -301,7 +307,7 @@ TEST_CASE("the model's queue moves on if a client finds that it does not move", 
     }
     SECTION("only the first one is before the client")
     {
-        CHECK(node.queue("b", 0, "1") == place(0, "", no_key, began + 1, 1));
+        CHECK(node.queue("b", 0, 1) == place(0, "", no_key, began + 1, 1));
         CHECK(node.order() == "b c d");
     }
 }
@@ -313,7 +319,7 @@ TEST_CASE("the model shortens the keys of at most 100 tickets after the first on
     for (int i = 1; i <= 103; ++i) {
         node.queue("t" + std::to_string(i), i);
     }
-    CHECK(node.queue("a", 0, "1") == place(103, "t103", no_key, node.date()));
+    CHECK(node.queue("a", 0, 103) == place(103, "t103", no_key, node.date()));
     CHECK(node.pttl(key_of("t1")) == no_key);
     CHECK(node.pttl(key_of("t2")) == 1000);
     CHECK(node.pttl(key_of("t101")) == 1000);

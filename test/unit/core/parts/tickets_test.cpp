@@ -59,12 +59,12 @@ TEST_CASE_METHOD(node_with_queues,
                           .own = *core::ticket::parse("0123456789abcdef"),
                           .number = 7,
                           .ttl = 30s,
-                          .is_idle = true});
+                          .still_before = 4});
     tickets.leave(l, "s", "0123456789abcdef", 2);
     CHECK(requests.oldest().of_lease().references == 3);
     CHECK(parse_commands(requests.out().last()) ==
           std::vector<words>{{"EVAL", std::string(resp::queue_script.text), "2", "app:s",
-                              "app:s:redlock:queue", "0123456789abcdef", "30000", "7", "1"},
+                              "app:s:redlock:queue", "0123456789abcdef", "30000", "7", "4"},
                              {"EVAL", std::string(resp::leave_script.text), "2", "app:s",
                               "app:s:redlock:queue", "0123456789abcdef"}});
     CHECK(answer().what == command::queue);
