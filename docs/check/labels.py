@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "ten": 10}
+WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+NUMBERS = {word: number for number, word in enumerate(WORDS, 1)}
 root, build, ctest, full = sys.argv[1:]
 page = (pathlib.Path(root) / "CONTRIBUTING.md").read_text("utf-8")
 table = page.partition("\n| label |")[2].partition("\n\n")[0]

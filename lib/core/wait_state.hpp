@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace redlock::core {
 
@@ -26,6 +27,7 @@ struct wait_state {
     stage at = stage::none;
     /// The node that was asked.
     std::uint8_t node = 0;
+    /// It has a ticket at the node for what is in the way.
     bool has_ticket = false;
     /// The node will send a notification of the end.
     bool is_watched = false;
@@ -43,6 +45,14 @@ struct wait_state {
     bool is_poll = false;
     /// Among several resources, the number of the one that is in the way, from one.
     unsigned held = 0;
+
+    /// A ticket for a resource that is not in the way now.
+    struct kept_ticket {
+        unsigned held;
+        std::uint8_t node;
+    };
+    /// Among several resources, the tickets for others than the one in the way.
+    std::vector<kept_ticket> kept;
 
     ticket own;
     ticket next;

@@ -11,11 +11,16 @@ namespace redlock::core {
 using base::instant;
 using base::nanos;
 
+/// `held`: the number of the resource among several.
+std::string_view fair_queue::name_of(const lease& l, unsigned held) noexcept
+{
+    return l.group ? (*l.group)[held - 1] : l.resource;
+}
+
 /// The resource that the operation was refused.
 std::string_view fair_queue::in_the_way(const operation& op) noexcept
 {
-    const lease& l = *op.subject;
-    return l.group ? (*l.group)[op.wait.held - 1] : l.resource;
+    return name_of(*op.subject, op.wait.held);
 }
 
 /// For `recent_uses`. One resource is another subject than several that begin with it.
@@ -174,18 +179,30 @@ instant fair_queue::begin_pause(operation& op, const round& r, verdict v, nanos 
     return end_of_pause(op);
 }
 
-/// Among several resources, another one is in the way now. The acquire keeps the number of its
-/// ticket, or acquires of one resource would always come first.
-void fair_queue::turn_to(operation& op, unsigned held) noexcept
+/// Among several resources, another one is in the way now. The acquire keeps its ticket, so that
+/// clients after it leave it the first resource until the other one is free, too.
+void fair_queue::turn_to(operation& op, unsigned held)
 {
     wait_state& w = op.wait;
     if (w.held == held) {
         return;
     }
-    leave(op);
+    if (w.has_ticket) {
+        w.kept.push_back({w.held, w.node});
+        w.has_ticket = false;
+    }
+    if (w.at != stage::none) {
+        end_wait(op);
+    }
     w.held = held;
     w.next = {};
     w.idle_since.reset();
+    const auto its = std::ranges::find(w.kept, held, &wait_state::kept_ticket::held);
+    if (its != w.kept.end()) {
+        w.has_ticket = true;
+        w.node = its->node;
+        w.kept.erase(its);
+    }
 }
 
 /// False: no node can be asked for a place.
@@ -198,7 +215,7 @@ bool fair_queue::ask_place(operation& op)
         return false;
     }
     if (w.has_ticket && w.node != *index) {
-        leave(op);
+        give_ticket_back(op);
     }
     if (w.own == ticket{}) {
         const auto made = ticket::make(shared_.random);
@@ -318,31 +335,40 @@ void fair_queue::note_place(operation& op, const queue_place& found) noexcept
 
 void fair_queue::leave(operation& op) noexcept
 {
-    op.wait.poll_at = {};
-    if (op.wait.at == stage::none) {
-        return;
-    }
+    wait_state& w = op.wait;
+    w.poll_at = {};
     give_ticket_back(op);
-    end_wait(op);
+    for (const wait_state::kept_ticket& each : w.kept) {
+        give_back(op, each.held, each.node);
+    }
+    w.kept.clear();
+    if (w.at != stage::none) {
+        end_wait(op);
+    }
 }
 
 void fair_queue::give_ticket_back(operation& op) noexcept
 {
-    wait_state& w = op.wait;
-    if (!std::exchange(w.has_ticket, false)) {
-        return;
+    if (std::exchange(op.wait.has_ticket, false)) {
+        give_back(op, op.wait.held, op.wait.node);
     }
-    tickets& of_node = nodes_[w.node]->tickets();
+}
+
+void fair_queue::give_back(operation& op, unsigned held, unsigned node) noexcept
+{
+    const std::string_view resource = name_of(*op.subject, held);
+    const ticket& own = op.wait.own;
+    tickets& of_node = nodes_[node]->tickets();
     if (!of_node.can_serve()) {
-        of_node.leave_later(in_the_way(op), w.own);
+        of_node.leave_later(resource, own);
         return;
     }
     try {
-        of_node.leave(*op.subject, in_the_way(op), w.own.name(), w.held);
+        of_node.leave(*op.subject, resource, own.name(), held);
     } catch (const std::bad_alloc&) {
         return;  // the next waiter finds out
     }
-    on_ticket_gone(in_the_way(op), w.own);
+    on_ticket_gone(resource, own);
 }
 
 void fair_queue::pass_on(operation& op, operation& next) noexcept

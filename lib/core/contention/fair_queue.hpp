@@ -90,6 +90,7 @@ private:
 
     // Places.
     [[nodiscard]] static std::uint64_t key_of_use(const lease& l) noexcept;
+    [[nodiscard]] static std::string_view name_of(const lease& l, unsigned held) noexcept;
     [[nodiscard]] static std::string_view in_the_way(const operation& op) noexcept;
     [[nodiscard]] std::optional<unsigned> preferred(std::string_view resource,
                                                     bool (*may)(const node&)) const;
@@ -97,8 +98,9 @@ private:
     void ask_again(operation& op) noexcept;
     void on_placed(operation& op, const queue_place& found);
     void note_place(operation& op, const queue_place& found) noexcept;
-    void turn_to(operation& op, unsigned held) noexcept;
+    void turn_to(operation& op, unsigned held);
     void give_ticket_back(operation& op) noexcept;
+    void give_back(operation& op, unsigned held, unsigned node) noexcept;
     void ask_for_others(lease& l);
     void enter(operation& op, stage at, unsigned node);
     void end_wait(operation& op) noexcept;

@@ -17,7 +17,8 @@ namespace {
 /// The waiters of a client poll at most a thousand times a second together.
 constexpr nanos poll_of_one = std::chrono::milliseconds{1};
 /// The polls of all clients for one resource: the longer, the more tickets are before.
-constexpr nanos poll_a_ticket = std::chrono::milliseconds{10};
+constexpr nanos poll_a_ticket = std::chrono::milliseconds{3};
+constexpr nanos unnotified_poll_a_ticket = std::chrono::milliseconds{10};
 /// A turn of a client without notifications takes at least as long.
 constexpr int round_trips_a_turn = 4;
 /// A poll also renews the ticket, whose ttl is twice as long. It is long, since each renewal
@@ -67,8 +68,8 @@ void fair_queue::wait_without_notification(operation& op) noexcept
         const auto before = static_cast<std::int64_t>(w.before.value_or(0));
         const nanos stayed = shared_.now - w.watched_since;
         wait = std::max(round_trips_a_turn * round_trip_ * before, stayed / 4);
-        wait = std::min<nanos>(
-            {wait, settings_.backoff_min + poll_a_ticket * before, settings_.backoff_max});
+        wait = std::min<nanos>({wait, settings_.backoff_min + unnotified_poll_a_ticket * before,
+                                settings_.backoff_max});
         wait -= shared_.random_below(wait / 4);
     }
     set_poll(op, shared_.now + std::max(wait, least_wait));

@@ -70,14 +70,14 @@ bool has_share(const plan& p, const outcome& o)
     return p.span.count() == 0 || (o.least > 0 && o.least * 3 >= o.most);
 }
 
-/// If notifications are lost, each turn may wait for a standstill to end. In a spoiled queue the
+/// A client whose notifications are lost may lose its ticket several times. In a spoiled queue the
 /// clients have no order, so a client may wait for more turns.
 double longest_wait_ms(const plan& p, const outcome& o)
 {
     const double turns = p.clients * p.workers + p.unnotified + p.of_both;
-    const double turn_ms = p.lost_one_in > 0 ? standstill_ms : 1000.0 / o.grants;
     const double rounds = p.what_fails == fault::queue_keys_spoiled ? 20 : 2;
-    return 3 * standstill_ms + rounds * turns * turn_ms;
+    const double standstills = p.lost_one_in > 0 ? 6 : 3;
+    return standstills * standstill_ms + rounds * turns * 1000.0 / o.grants;
 }
 
 /// The longest time without a holder after a fault.
