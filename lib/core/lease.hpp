@@ -4,6 +4,8 @@
 #include "base/owner_token.hpp"
 #include "core/votes.hpp"
 
+#include <boost/intrusive/unordered_set_hook.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -20,6 +22,10 @@ struct operation;
 /// The names of several resources that are locked as one, without the key prefix.
 using group = std::shared_ptr<const std::vector<std::string>>;
 
+/// The place of a lease in the `leader_table`.
+using leader_hook = boost::intrusive::unordered_set_base_hook<
+    boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+
 /**
  * One owner token and the keys that hold it: an attempt, which becomes a held lock or is released.
  *
@@ -27,7 +33,7 @@ using group = std::shared_ptr<const std::vector<std::string>>;
  * every command without an answer. Any thread may read `resource`, `group`, `within`, `token`,
  * `fencing_token`, `valid_until` and `granted` of a held lease.
  */
-struct lease {
+struct lease : leader_hook {
     /// The resource without the key prefix; among several, the first.
     std::string resource;
     /// All resources, if there are several; null: there is one.
@@ -94,8 +100,6 @@ struct lease {
     std::uint64_t resource_hash = 0;
     /// The acquire whose attempts use the lease, while it leads and is not granted.
     operation* sought_by = nullptr;
-    /// The next lease in its chain of `leader_table`.
-    lease* next_leading = nullptr;
     /// The queue of the waiters for the resource; null: there is none.
     wait_queue* queue = nullptr;
 

@@ -38,7 +38,7 @@ class fair_queue final : public key_events {
 public:
     /// All arguments must outlive the object.
     fair_queue(node_context& shared, const node_list& nodes, scheduler& operations,
-               const availability& majority, const leader_table& leaders)
+               const availability& majority, leader_table& leaders)
         : shared_(shared),
           settings_(shared.settings),
           nodes_(nodes),
@@ -134,7 +134,7 @@ private:
     const node_list& nodes_;
     scheduler& scheduler_;
     const availability& availability_;
-    const leader_table& leaders_;
+    leader_table& leaders_;
     recent_uses uses_;
     /// Waiting acquires of several resources, by the resource in their way.
     std::unordered_map<std::uint64_t, company> groups_;

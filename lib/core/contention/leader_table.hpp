@@ -2,6 +2,8 @@
 
 #include "core/lease.hpp"
 
+#include <boost/intrusive/unordered_set.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -9,13 +11,11 @@
 
 namespace redlock::core {
 
-/// The leases that lead, one a resource: see `wait_queue`. A hash table whose chains go through the
-/// leases, so that none costs an allocation, and that grows by a few chains at a time, so that no
-/// lease waits until all others are put elsewhere.
+/// The leases that lead, one a resource: see `wait_queue`. None costs an allocation of its own.
 class leader_table {
 public:
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    [[nodiscard]] lease* find(std::string_view resource) const noexcept;
+    [[nodiscard]] std::size_t size() const noexcept { return leaders_.size(); }
+    [[nodiscard]] lease* find(std::string_view resource) noexcept;
 
     /// The lease that leads the resource of `l`: `l` itself from now on, if none did.
     lease& find_or_add(lease& l) noexcept;
@@ -24,17 +24,26 @@ public:
     void replace(lease& l, lease& next) noexcept;
 
 private:
-    [[nodiscard]] std::size_t place_of(std::uint64_t hash) const noexcept;
-    [[nodiscard]] lease*& link_to(lease& l) noexcept;
+    struct hash_of_lease {
+        std::size_t operator()(const lease& l) const noexcept
+        {
+            return static_cast<std::size_t>(l.resource_hash);
+        }
+    };
+    struct have_one_resource {
+        bool operator()(const lease& a, const lease& b) const noexcept
+        {
+            return a.resource_hash == b.resource_hash && a.resource == b.resource;
+        }
+    };
+    using table = boost::intrusive::unordered_set<
+        lease, boost::intrusive::base_hook<leader_hook>, boost::intrusive::hash<hash_of_lease>,
+        boost::intrusive::equal<have_one_resource>, boost::intrusive::power_2_buckets<true>>;
+
     void grow() noexcept;
-    void split_one();
 
-    /// Most chains are empty then. So a search for a resource without a leader mostly reads no
-    /// lease. That would be a cache miss if very many are held.
-    static constexpr std::size_t chains_a_lease = 4;
-
-    std::vector<lease*> chains_ = std::vector<lease*>(16);
-    std::size_t size_ = 0;
+    std::vector<table::bucket_type> chains_{16};
+    table leaders_{{chains_.data(), chains_.size()}};
 };
 
 /// Of a resource, for tables.
