@@ -99,7 +99,7 @@ struct lease : leader_hook {
     /// The hash of the resource, or of the first of several.
     std::uint64_t resource_hash = 0;
     /// The acquire whose attempts use the lease, while it leads and is not granted.
-    operation* sought_by = nullptr;
+    operation* acquire = nullptr;
     /// The queue of the waiters for the resource; null: there is none.
     wait_queue* queue = nullptr;
 

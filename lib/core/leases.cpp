@@ -35,7 +35,7 @@ lease& leases::create(std::string_view resource)
     l.renewal = nullptr;
     l.resource_hash = hash_of(resource);
     l.leads = l.is_granted = false;
-    l.sought_by = nullptr;
+    l.acquire = nullptr;
     l.queue = nullptr;
     l.references = 1;
     l.set_valid_until(instant{});

@@ -22,13 +22,13 @@ namespace redlock::core {
 
 struct in_queue;
 struct in_flight;
-struct in_company;
+struct in_waiter_list;
 struct renewal;
 struct wait_queue;
 
 /// An operation that a caller waits for: its arguments, its coroutine and its result. A wait for a
 /// loss has no coroutine: the renewals end it.
-struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook<in_company> {
+struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook<in_waiter_list> {
     enum class kind : std::uint8_t {
         acquire,
         adopt,
@@ -98,7 +98,7 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
 using operation_queue = list<operation, in_queue>;
 /// Acquires that wait for the same thing: in a queue, acquires of one reentrant owner; otherwise
 /// acquires of several resources with the same one in their way. No acquire is in both.
-using company = list<operation, in_company>;
+using waiter_list = list<operation, in_waiter_list>;
 /// All operations that began and have not completed.
 using operation_list = list<operation, in_flight>;
 

@@ -40,7 +40,7 @@ struct round_details {
         /// The key beside it holds something else than a label.
         bool foreign_label = false;
         /// Among several resources, the number of the one that the node refused, from one.
-        unsigned held = 0;
+        unsigned member = 0;
     };
     std::array<of_node, max_nodes> nodes;
     /// For an inspect: the tickets of waiting clients, and the age of the first one.
@@ -104,7 +104,7 @@ struct round : list_hook<in_deadline_order> {
     node_mask keyed = 0;
 
     /// Among several resources, the number of the one that was refused last, from one.
-    unsigned held = 0;
+    unsigned member = 0;
 
     /// The fencing counters of the nodes; null for an attempt without a token, and for an
     /// alignment.

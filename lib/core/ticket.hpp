@@ -74,7 +74,7 @@ struct queue_place {
     /// The number of tickets before it.
     std::size_t before = 0;
     /// The last of them; empty: there is none, or it is not known yet.
-    std::optional<ticket> next;
+    std::optional<ticket> predecessor;
     /// The remaining ttl of the lock's key, as PTTL returns it.
     std::int64_t lock_ttl = 0;
     /// The order of the tickets.

@@ -32,30 +32,30 @@ struct wait_state {
     /// The node will send a notification of the end.
     bool is_watched = false;
     /// The lock may be free, so an attempt is due.
-    bool is_woken = false;
+    bool attempt_due = false;
     /// A notification has come, and no attempt or question has followed yet.
     bool is_notified = false;
     /// A notification has led to the present attempt.
     bool was_notified = false;
     /// The lock was found free, and no key of it was seen since.
-    bool is_rushed = false;
+    bool found_free = false;
     /// The node did not run the script in the form in which it was sent.
     bool was_asked_again = false;
     /// The present attempt or question is a poll, though the node would have notified the client.
     bool is_poll = false;
     /// Among several resources, the number of the one that is in the way, from one.
-    unsigned held = 0;
+    unsigned member = 0;
 
     /// A ticket for a resource that is not in the way now.
     struct kept_ticket {
-        unsigned held;
+        unsigned member;
         std::uint8_t node;
     };
     /// Among several resources, the tickets for others than the one in the way.
     std::vector<kept_ticket> kept;
 
     ticket own;
-    ticket next;
+    ticket predecessor;
     /// The number of tickets before its own, by the last answer; empty: none came.
     std::optional<std::size_t> before;
     /// The number of its tickets, which it keeps at another node and for another resource; 0: none.

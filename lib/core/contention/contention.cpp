@@ -22,8 +22,8 @@ std::uint64_t hash_of_owner(const operation& op, std::string_view resource) noex
 /// The end of the key that those behind `first` wait for; `unknown_end`: not known.
 instant known_end(const lease& first) noexcept
 {
-    if (first.sought_by != nullptr) {
-        return first.sought_by->wait.refused_until;
+    if (first.acquire != nullptr) {
+        return first.acquire->wait.refused_until;
     }
     return first.is_granted ? first.valid_until() : unknown_end;
 }
@@ -75,7 +75,7 @@ bool contention::lead_or_wait(operation& op)
             return false;
         }
     }
-    l.sought_by = &op;
+    l.acquire = &op;
     return true;
 }
 
@@ -179,7 +179,7 @@ void contention::on_granted(operation& op, instant end) noexcept
 {
     lease& l = *op.subject;
     between_clients_.on_granted(op, end);
-    l.sought_by = nullptr;
+    l.acquire = nullptr;
     if (l.queue != nullptr && !l.queue->waiting.empty()) {
         set_timer_of_first(*l.queue);
     }
@@ -211,7 +211,7 @@ void contention::abandon_turn(operation& op) noexcept
 /// The next one in the queue asks directly after what gives the resource back.
 void contention::end_turn(lease& l) noexcept
 {
-    l.sought_by = nullptr;
+    l.acquire = nullptr;
     if (l.is_granted) {
         between_clients_.on_released(l);
     }
@@ -236,7 +236,7 @@ void contention::on_new_lease(lease& from, lease& to, operation& op) noexcept
     if (from.leads) {
         pass_lead(from, to, op);
     } else {
-        to.sought_by = std::exchange(from.sought_by, nullptr);
+        to.acquire = std::exchange(from.acquire, nullptr);
     }
 }
 
@@ -244,8 +244,8 @@ void contention::on_new_lease(lease& from, lease& to, operation& op) noexcept
 void contention::pass_lead(lease& from, lease& to, operation& op) noexcept
 {
     leaders_.replace(from, to);
-    from.sought_by = nullptr;
-    to.sought_by = &op;
+    from.acquire = nullptr;
+    to.acquire = &op;
     to.queue = std::exchange(from.queue, nullptr);
     if (to.queue != nullptr) {
         to.queue->leader = &to;

@@ -91,7 +91,7 @@ private:
     pool<wait_queue> queues_;
     std::size_t waiting_ = 0;
     /// Acquires in queues that have an owner, by owner and resource.
-    std::unordered_map<std::uint64_t, company> of_owners_;
+    std::unordered_map<std::uint64_t, waiter_list> of_owners_;
 };
 
 }  // namespace redlock::core

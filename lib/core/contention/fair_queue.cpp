@@ -11,16 +11,16 @@ namespace redlock::core {
 using base::instant;
 using base::nanos;
 
-/// `held`: the number of the resource among several.
-std::string_view fair_queue::name_of(const lease& l, unsigned held) noexcept
+/// `member`: the number of the resource among several.
+std::string_view fair_queue::name_of(const lease& l, unsigned member) noexcept
 {
-    return l.group ? (*l.group)[held - 1] : l.resource;
+    return l.group ? (*l.group)[member - 1] : l.resource;
 }
 
 /// The resource that the operation was refused.
-std::string_view fair_queue::in_the_way(const operation& op) noexcept
+std::string_view fair_queue::awaited_resource(const operation& op) noexcept
 {
-    return name_of(*op.subject, op.wait.held);
+    return name_of(*op.subject, op.wait.member);
 }
 
 /// For `recent_uses`. One resource is another subject than several that begin with it.
@@ -53,7 +53,7 @@ std::optional<unsigned> fair_queue::queue_node(std::string_view resource) const
 turn fair_queue::next_turn(operation& op)
 {
     wait_state& w = op.wait;
-    if (w.is_woken) {
+    if (w.attempt_due) {
         return {};
     }
     switch (w.at) {
@@ -65,13 +65,13 @@ turn fair_queue::next_turn(operation& op)
             const auto* const use = uses_.find(key_of_use(*op.subject), shared_.now);
             const lease& l = *op.subject;
             const bool do_others_wait = use != nullptr && use->do_others_wait &&
-                                        (use->held > 0) == static_cast<bool>(l.group) &&
-                                        use->held <= l.resources().size();
+                                        (use->member > 0) == static_cast<bool>(l.group) &&
+                                        use->member <= l.resources().size();
             if (op.attempts_made > 0 || !op.may_wait || !do_others_wait) {
                 return {};
             }
             w.backoff = round_trip_ + shared_.random_below(settings_.backoff_min);
-            turn_to(op, use->held);
+            move_to_queue_of(op, use->member);
             break;
         }
         case stage::behind:
@@ -99,10 +99,10 @@ void fair_queue::on_attempt(operation& op) noexcept
 {
     wait_state& w = op.wait;
     // A waiter that took over a wait polls by its first attempt.
-    const bool is_poll = (op.attempts_made > 0 || w.is_watched) && !w.is_woken;
+    const bool is_poll = (op.attempts_made > 0 || w.is_watched) && !w.attempt_due;
     shared_.stats.polls += is_poll ? 1 : 0;
     w.is_poll = is_poll && w.is_watched;
-    w.is_woken = false;
+    w.attempt_due = false;
     w.was_notified = std::exchange(w.is_notified, false);
     w.is_watched = false;
 }
@@ -161,14 +161,14 @@ instant fair_queue::begin_pause(operation& op, const round& r, verdict v, nanos 
 {
     wait_state& w = op.wait;
     w.backoff = backoff;
-    const bool is_known = op.subject->group ? r.held > 0 : op.subject->leads;
+    const bool is_known = op.subject->group ? r.member > 0 : op.subject->leads;
     if (v != verdict::won && r.tally.refused() > 0) {
         w.refused_until = r.holder_ttl ? shared_.now + *r.holder_ttl : unknown_end;
     }
-    if (w.is_woken) {
+    if (w.attempt_due) {
         w.poll_at = shared_.now + std::min(backoff, least_wait);
     } else if (v == verdict::refused && is_known) {
-        turn_to(op, r.held);
+        move_to_queue_of(op, r.member);
         if (!ask_place(op)) {
             watch_without_ticket(op);
         }
@@ -181,23 +181,23 @@ instant fair_queue::begin_pause(operation& op, const round& r, verdict v, nanos 
 
 /// Among several resources, another one is in the way now. The acquire keeps its ticket, so that
 /// clients after it leave it the first resource until the other one is free, too.
-void fair_queue::turn_to(operation& op, unsigned held)
+void fair_queue::move_to_queue_of(operation& op, unsigned member)
 {
     wait_state& w = op.wait;
-    if (w.held == held) {
+    if (w.member == member) {
         return;
     }
     if (w.has_ticket) {
-        w.kept.push_back({w.held, w.node});
+        w.kept.push_back({w.member, w.node});
         w.has_ticket = false;
     }
     if (w.at != stage::none) {
         end_wait(op);
     }
-    w.held = held;
-    w.next = {};
+    w.member = member;
+    w.predecessor = {};
     w.idle_since.reset();
-    const auto its = std::ranges::find(w.kept, held, &wait_state::kept_ticket::held);
+    const auto its = std::ranges::find(w.kept, member, &wait_state::kept_ticket::member);
     if (its != w.kept.end()) {
         w.has_ticket = true;
         w.node = its->node;
@@ -209,7 +209,7 @@ void fair_queue::turn_to(operation& op, unsigned held)
 bool fair_queue::ask_place(operation& op)
 {
     wait_state& w = op.wait;
-    const auto index = queue_node(in_the_way(op));
+    const auto index = queue_node(awaited_resource(op));
     if (!index) {
         leave(op);
         return false;
@@ -226,7 +226,7 @@ bool fair_queue::ask_place(operation& op)
     }
     enter(op, stage::asked, *index);
     nodes_[*index]->tickets().ask_place(
-        *op.subject, {.resource = in_the_way(op),
+        *op.subject, {.resource = awaited_resource(op),
                       .own = w.own,
                       .number = w.number,
                       .ttl = std::chrono::ceil<std::chrono::milliseconds>(2 * longest_poll()),
@@ -285,7 +285,7 @@ void fair_queue::on_placed(operation& op, const queue_place& found)
         } else {
             watch(op);
         }
-    } else if (found.next) {
+    } else if (found.predecessor) {
         enter(op, stage::behind, w.node);
         watch(op);
     } else if (found.removed > 0) {
@@ -300,18 +300,18 @@ void fair_queue::on_placed(operation& op, const queue_place& found)
 void fair_queue::note_place(operation& op, const queue_place& found) noexcept
 {
     wait_state& w = op.wait;
-    const ticket next = found.next.value_or(ticket{});
-    const bool is_same = next == w.next;
+    const ticket predecessor = found.predecessor.value_or(ticket{});
+    const bool is_same = predecessor == w.predecessor;
     const bool was_poll = std::exchange(w.is_poll, false);
     if (was_poll && !is_same) {
         note_silence(op);
     }
     // After a notification, the lock is often free for a moment.
-    const bool may_be_idle = was_poll || found.before == 1 || !found.next ||
+    const bool may_be_idle = was_poll || found.before == 1 || !found.predecessor ||
                              !nodes_[w.node]->notifications().can_track();
     if (found.lock_ttl != no_key) {
         w.idle_since.reset();
-        w.is_rushed = false;
+        w.found_free = false;
         w.refused_until = end_of_key(found.lock_ttl);
     } else if (may_be_idle && (!w.idle_since || !is_same || w.before != found.before)) {
         w.idle_since = shared_.now;
@@ -319,7 +319,7 @@ void fair_queue::note_place(operation& op, const queue_place& found) noexcept
     if (!is_same) {
         w.watched_since = shared_.now;
     }
-    w.next = next;
+    w.predecessor = predecessor;
     w.before = found.before;
     if (std::exchange(w.number, found.number) == 0) {
         ++shared_.stats.tickets;
@@ -339,7 +339,7 @@ void fair_queue::leave(operation& op) noexcept
     w.poll_at = {};
     give_ticket_back(op);
     for (const wait_state::kept_ticket& each : w.kept) {
-        give_back(op, each.held, each.node);
+        give_back(op, each.member, each.node);
     }
     w.kept.clear();
     if (w.at != stage::none) {
@@ -350,13 +350,13 @@ void fair_queue::leave(operation& op) noexcept
 void fair_queue::give_ticket_back(operation& op) noexcept
 {
     if (std::exchange(op.wait.has_ticket, false)) {
-        give_back(op, op.wait.held, op.wait.node);
+        give_back(op, op.wait.member, op.wait.node);
     }
 }
 
-void fair_queue::give_back(operation& op, unsigned held, unsigned node) noexcept
+void fair_queue::give_back(operation& op, unsigned member, unsigned node) noexcept
 {
-    const std::string_view resource = name_of(*op.subject, held);
+    const std::string_view resource = name_of(*op.subject, member);
     const ticket& own = op.wait.own;
     tickets& of_node = nodes_[node]->tickets();
     if (!of_node.can_serve()) {
@@ -364,7 +364,7 @@ void fair_queue::give_back(operation& op, unsigned held, unsigned node) noexcept
         return;
     }
     try {
-        of_node.leave(*op.subject, resource, own.name(), held);
+        of_node.leave(*op.subject, resource, own.name(), member);
     } catch (const std::bad_alloc&) {
         return;  // the next waiter finds out
     }
@@ -389,10 +389,10 @@ void fair_queue::pass_on(operation& op, operation& next) noexcept
     }
 }
 
-void fair_queue::on_left(const lease& l, unsigned held, bool others_wait) noexcept
+void fair_queue::on_left(const lease& l, unsigned member, bool others_wait) noexcept
 {
     recent_uses::use* const use = uses_.find(key_of_use(l), shared_.now);
-    if (use == nullptr || (!others_wait && use->held != held)) {
+    if (use == nullptr || (!others_wait && use->member != member)) {
         return;
     }
     if (others_wait) {
@@ -401,7 +401,7 @@ void fair_queue::on_left(const lease& l, unsigned held, bool others_wait) noexce
             std::max(use->may_return_until, shared_.now + recent_uses::remembered);
     }
     use->do_others_wait = others_wait || shared_.now < use->may_return_until;
-    use->held = held;
+    use->member = member;
 }
 
 /// The acquire waits for something else, or at another node.
@@ -410,26 +410,26 @@ void fair_queue::enter(operation& op, stage at, unsigned node)
     wait_state& w = op.wait;
     if (w.at == stage::none) {
         if (op.subject->group) {
-            groups_[hash_of(in_the_way(op))].push_back(op);
+            groups_[hash_of(awaited_resource(op))].push_back(op);
         }
     } else {
-        --shared_.watchers[w.node];
+        --shared_.waiters_at[w.node];
     }
     w.at = at;
     w.node = static_cast<std::uint8_t>(node);
     w.is_watched = false;
-    ++shared_.watchers[node];
+    ++shared_.waiters_at[node];
 }
 
 /// The acquire waits for nothing any more.
 void fair_queue::end_wait(operation& op) noexcept
 {
     wait_state& w = op.wait;
-    --shared_.watchers[w.node];
+    --shared_.waiters_at[w.node];
     w.at = stage::none;
     w.is_watched = w.is_poll = false;
     if (op.subject->group) {
-        const auto its = groups_.find(hash_of(in_the_way(op)));
+        const auto its = groups_.find(hash_of(awaited_resource(op)));
         its->second.remove(op);
         if (its->second.empty()) {
             groups_.erase(its);

@@ -73,7 +73,7 @@ public:
     void on_place(const lease& l, unsigned index, place_answer what,
                   const queue_place& found) noexcept override;
     void on_extended(const lease& l) noexcept override;
-    void on_left(const lease& l, unsigned held, bool others_wait) noexcept override;
+    void on_left(const lease& l, unsigned member, bool others_wait) noexcept override;
 
     /// The time that a majority takes to answer, smoothed.
     [[nodiscard]] base::nanos round_trip() const noexcept { return round_trip_; }
@@ -82,7 +82,7 @@ public:
     /// Acquires that wait at a node.
     [[nodiscard]] std::size_t size() const noexcept
     {
-        return std::accumulate(shared_.watchers.begin(), shared_.watchers.end(), std::size_t{0});
+        return std::accumulate(shared_.waiters_at.begin(), shared_.waiters_at.end(), std::size_t{0});
     }
 
 private:
@@ -90,17 +90,17 @@ private:
 
     // Places.
     [[nodiscard]] static std::uint64_t key_of_use(const lease& l) noexcept;
-    [[nodiscard]] static std::string_view name_of(const lease& l, unsigned held) noexcept;
-    [[nodiscard]] static std::string_view in_the_way(const operation& op) noexcept;
+    [[nodiscard]] static std::string_view name_of(const lease& l, unsigned member) noexcept;
+    [[nodiscard]] static std::string_view awaited_resource(const operation& op) noexcept;
     [[nodiscard]] std::optional<unsigned> preferred(std::string_view resource,
                                                     bool (*may)(const node&)) const;
     [[nodiscard]] bool ask_place(operation& op);
     void ask_again(operation& op) noexcept;
     void on_placed(operation& op, const queue_place& found);
     void note_place(operation& op, const queue_place& found) noexcept;
-    void turn_to(operation& op, unsigned held);
+    void move_to_queue_of(operation& op, unsigned member);
     void give_ticket_back(operation& op) noexcept;
-    void give_back(operation& op, unsigned held, unsigned node) noexcept;
+    void give_back(operation& op, unsigned member, unsigned node) noexcept;
     void ask_for_others(lease& l);
     void enter(operation& op, stage at, unsigned node);
     void end_wait(operation& op) noexcept;
@@ -137,7 +137,7 @@ private:
     leader_table& leaders_;
     recent_uses uses_;
     /// Waiting acquires of several resources, by the resource in their way.
-    std::unordered_map<std::uint64_t, company> groups_;
+    std::unordered_map<std::uint64_t, waiter_list> groups_;
     base::nanos round_trip_{};
 };
 

@@ -30,7 +30,7 @@ public:
         /// Until then, others count as waiting although the queue is empty.
         base::instant may_return_until = base::instant::min();
         /// The resource for which they wait, among several, from one.
-        unsigned held = 0;
+        unsigned member = 0;
     };
 
     /// Null: the client has not used the resource lately.

@@ -53,8 +53,8 @@ void fair_queue::watch(operation& op)
         wait_without_notification(op);
         return;
     }
-    of_node.watch(*op.subject, in_the_way(op),
-                  w.at == stage::behind ? std::optional(w.next) : std::nullopt);
+    of_node.watch(*op.subject, awaited_resource(op),
+                  w.at == stage::behind ? std::optional(w.predecessor) : std::nullopt);
     set_poll(op, shared_.now + std::max<nanos>(w.backoff, settings_.node_timeout));
 }
 
@@ -78,7 +78,7 @@ void fair_queue::wait_without_notification(operation& op) noexcept
 void fair_queue::watch_without_ticket(operation& op)
 {
     const auto index =
-        preferred(in_the_way(op), [](const node& n) { return n.notifications().can_track(); });
+        preferred(awaited_resource(op), [](const node& n) { return n.notifications().can_track(); });
     if (!index) {
         leave(op);
         set_poll(op, shared_.now + op.wait.backoff);
@@ -95,7 +95,7 @@ void fair_queue::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms)
         return;
     }
     wait_state& w = op->wait;
-    if (w.is_woken || w.is_notified) {
+    if (w.attempt_due || w.is_notified) {
         return;
     }
     if (ttl_ms == no_key) {
@@ -113,7 +113,7 @@ void fair_queue::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms)
     w.is_watched = true;
     w.watched_since = shared_.now;
     if (w.at != stage::behind) {
-        w.is_rushed = false;
+        w.found_free = false;
         w.refused_until = end_of_key(ttl_ms);
     }
     set_poll(*op, end_of_watch(*op));
@@ -123,7 +123,7 @@ void fair_queue::on_watched(const lease& l, unsigned index, std::int64_t ttl_ms)
 /// known to other nodes only, and the acquire polls.
 void fair_queue::on_lock_free(operation& op) noexcept
 {
-    if (!std::exchange(op.wait.is_rushed, true)) {
+    if (!std::exchange(op.wait.found_free, true)) {
         wake(op, false);
     } else {
         set_poll(op, shared_.now + std::max(op.wait.backoff, least_wait));
@@ -134,7 +134,7 @@ void fair_queue::on_lock_free(operation& op) noexcept
 void fair_queue::wake(operation& op, bool is_notified) noexcept
 {
     wait_state& w = op.wait;
-    w.is_woken = true;
+    w.attempt_due = true;
     w.is_notified = is_notified;
     w.is_watched = false;
     if (w.at == stage::unqueued) {
@@ -211,7 +211,7 @@ instant fair_queue::end_of_watch(const operation& op) noexcept
 nanos fair_queue::idle_time(const operation& op) const noexcept
 {
     constexpr nanos shortest = std::chrono::milliseconds{250};
-    return op.wait.is_rushed
+    return op.wait.found_free
                ? usual_longest_poll
                : std::clamp<nanos>(3 * settings_.node_timeout, shortest, usual_longest_poll);
 }
@@ -239,7 +239,7 @@ void fair_queue::note_silence(operation& op) noexcept
 /// The acquire with this lease if it waits at the node.
 operation* fair_queue::waiter_of(const lease& l, unsigned index) const noexcept
 {
-    operation* const op = l.sought_by;
+    operation* const op = l.acquire;
     const bool is_it = op != nullptr && op->subject == &l && op->wait.at != stage::none &&
                        op->wait.node == index && !op->cancelled;
     return is_it ? op : nullptr;
@@ -250,16 +250,16 @@ template <class Do>
 void fair_queue::for_waiters(std::string_view resource, Do each) noexcept
 {
     const lease* const first = leaders_.find(resource);
-    if (first != nullptr && first->sought_by != nullptr &&
-        first->sought_by->wait.at != stage::none) {
-        each(*first->sought_by);
+    if (first != nullptr && first->acquire != nullptr &&
+        first->acquire->wait.at != stage::none) {
+        each(*first->acquire);
     }
     const auto its = groups_.empty() ? groups_.end() : groups_.find(hash_of(resource));
     operation* next = its == groups_.end() ? nullptr : &its->second.front();
     while (next != nullptr) {
         operation& op = *next;
         next = its->second.after(op);
-        if (in_the_way(op) == resource) {
+        if (awaited_resource(op) == resource) {
             each(op);
         }
     }
@@ -269,7 +269,7 @@ template <class Do>
 void fair_queue::for_waiters_at(unsigned index, Do each) noexcept
 {
     operation_list& all = scheduler_.under_way();
-    for (operation* op = shared_.watchers[index] == 0 ? nullptr : &all.front(); op != nullptr;
+    for (operation* op = shared_.waiters_at[index] == 0 ? nullptr : &all.front(); op != nullptr;
          op = all.after(*op)) {
         if (op->wait.at != stage::none && op->wait.node == index) {
             each(*op);
@@ -308,7 +308,7 @@ void fair_queue::on_extended(const lease& l) noexcept
 void fair_queue::on_ticket_gone(std::string_view resource, const ticket& gone) noexcept
 {
     for_waiters(resource, [&](operation& op) {
-        if (op.wait.at == stage::behind && op.wait.next == gone) {
+        if (op.wait.at == stage::behind && op.wait.predecessor == gone) {
             op.wait.is_watched = false;
             op.wait.is_notified = true;
             set_poll(op, shared_.now);
@@ -318,7 +318,7 @@ void fair_queue::on_ticket_gone(std::string_view resource, const ticket& gone) n
 
 void fair_queue::on_notification(unsigned index, notification what, std::string_view key) noexcept
 {
-    const auto many = static_cast<std::int64_t>(shared_.watchers[index]);
+    const auto many = static_cast<std::int64_t>(shared_.waiters_at[index]);
     switch (what) {
         case notification::key_gone: {
             const auto of = read_ticket_key(key);
@@ -329,7 +329,7 @@ void fair_queue::on_notification(unsigned index, notification what, std::string_
                 }
                 if (w.at != stage::behind && !of) {
                     wake(op, true);
-                } else if (w.at == stage::behind && of && w.next == of->name) {
+                } else if (w.at == stage::behind && of && w.predecessor == of->name) {
                     ask_again(op);
                 }
             });
@@ -338,7 +338,7 @@ void fair_queue::on_notification(unsigned index, notification what, std::string_
         case notification::all_keys_gone:
             for_waiters_at(index, [&](operation& op) {
                 op.wait.is_watched = false;
-                op.wait.is_woken = op.wait.is_notified =
+                op.wait.attempt_due = op.wait.is_notified =
                     op.wait.at == stage::first || op.wait.at == stage::unqueued;
                 poll_within(op, poll_of_one * many);
             });

@@ -47,7 +47,7 @@ void note_holder_ttl(node_parts& n, round& asked, std::int64_t ttl_ms)
 }
 
 /// One of several resources is in the way.
-void on_group_held(node_parts& n, round& asked, unsigned held, std::int64_t ttl_ms)
+void on_group_held(node_parts& n, round& asked, unsigned member, std::int64_t ttl_ms)
 {
     if (!n.releases.own_key_error(*asked.of).empty()) {
         record_refusal(n, asked);
@@ -55,10 +55,10 @@ void on_group_held(node_parts& n, round& asked, unsigned held, std::int64_t ttl_
     }
     if (!asked.tally.has_voted(n.state.index)) {
         note_holder_ttl(n, asked, ttl_ms);
-        asked.held = held;
+        asked.member = member;
     }
     if (asked.details != nullptr) {
-        asked.details->nodes[n.state.index].held = held;
+        asked.details->nodes[n.state.index].member = member;
     }
     if (asked.asks_label && !asked.closed && !asked.tally.has_voted(n.state.index) &&
         n.requests.has_room()) {
@@ -138,8 +138,8 @@ bool on_take(node_parts& n, const pending& p, const resp::reply& r)
         n.state.vote(asked, node_outcome::failed, counter_error(n, l, r));
         return true;
     }
-    if (const auto held = static_cast<unsigned>(r.at(0).integer()); held > 0) {
-        on_group_held(n, asked, held, r.at(1).integer());
+    if (const auto member = static_cast<unsigned>(r.at(0).integer()); member > 0) {
+        on_group_held(n, asked, member, r.at(1).integer());
         return true;
     }
     note_grant(n, asked);

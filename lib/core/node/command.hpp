@@ -100,14 +100,14 @@ struct command_subject {
     command_subject(lease& of, unsigned number = 0) noexcept
         : at(&of),
           what(kind::lease),
-          held(static_cast<std::uint16_t>(number))
+          member(static_cast<std::uint16_t>(number))
     {}
     command_subject(pending_release& late) noexcept : at(&late), what(kind::pending_release) {}
 
     void* at = nullptr;
     kind what = kind::none;
     /// The number of one of several resources, from one; 0: the command is about all.
-    std::uint16_t held = 0;
+    std::uint16_t member = 0;
 };
 
 /// The words of a row in the buffer of one node, to be copied for the next node. Valid until
@@ -126,7 +126,7 @@ struct pending {
     base::instant sent{};
     command what = command::ping;
     form sent_as = form::evalsha;
-    std::uint16_t held = 0;  ///< as in `command_subject`
+    std::uint16_t member = 0;  ///< as in `command_subject`
 
     [[nodiscard]] round& of_round() const noexcept { return *static_cast<round*>(subject); }
     [[nodiscard]] lease& of_lease() const noexcept { return *static_cast<lease*>(subject); }

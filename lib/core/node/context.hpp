@@ -57,7 +57,7 @@ struct node_context {
     node_mask written = 0;
 
     /// The number of waiters that rely on each node for a notification.
-    std::array<std::size_t, max_nodes> watchers{};
+    std::array<std::size_t, max_nodes> waiters_at{};
     /// The run id of the server that each ready node leads to; empty: unknown, or not ready.
     std::array<std::string_view, max_nodes> run_ids{};
     /// Fencing counters that nodes are known to have.

@@ -61,7 +61,7 @@ void notifications::end_if_idle()
     if (node_.now() < look_at_) {
         return;
     }
-    if (tracking_ == tracks::on && node_.shared.watchers[node_.index] > 0) {
+    if (tracking_ == tracks::on && node_.shared.waiters_at[node_.index] > 0) {
         look_at_ = node_.now() + watched_at_least;
         return;
     }

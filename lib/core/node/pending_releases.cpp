@@ -197,7 +197,7 @@ void pending_releases::settle(const pending& p, node_outcome outcome, std::strin
             outcome == node_outcome::refused && answered != nullptr && answered->sent_before;
         node_.vote(*waits, was_ours ? node_outcome::granted : outcome, error);
     }
-    if (outcome == node_outcome::granted && node_.shared.watchers[node_.index] > 0) {
+    if (outcome == node_outcome::granted && node_.shared.waiters_at[node_.index] > 0) {
         for (const std::string& resource : l->resources()) {
             // The server doesn't notify this connection of its own commands.
             node_.events.waiters.on_notification(node_.index, notification::key_gone, resource);

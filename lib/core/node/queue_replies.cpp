@@ -48,7 +48,7 @@ bool on_place(node_parts& n, const pending& p, const resp::reply& r)
     n.tickets.note_run();
     n.state.events.waiters.on_place(l, n.state.index, place_answer::placed,
                                     {.before = static_cast<std::size_t>(r.at(0).integer()),
-                                     .next = ticket::parse(r.at(1).text()),
+                                     .predecessor = ticket::parse(r.at(1).text()),
                                      .lock_ttl = r.at(2).integer(),
                                      .number = r.at(3).integer(),
                                      .removed = static_cast<std::size_t>(r.at(4).integer())});
@@ -64,7 +64,7 @@ bool on_left(node_parts& n, const pending& p, const resp::reply& r)
     if (!is_count(r)) {
         return on_nonsense(n, p);
     }
-    n.state.events.waiters.on_left(p.of_lease(), p.held, r.integer() > 0);
+    n.state.events.waiters.on_left(p.of_lease(), p.member, r.integer() > 0);
     return true;
 }
 

@@ -100,7 +100,7 @@ bool on_extend(node_parts& n, const pending& p, const resp::reply& r)
     round& asked = p.of_round();
     if (const unsigned missing = missing_in_group(*asked.of, r); missing > 0) {
         if (asked.details != nullptr) {
-            asked.details->nodes[n.state.index].held = missing;
+            asked.details->nodes[n.state.index].member = missing;
         }
         n.state.vote(asked, node_outcome::refused);
         return true;

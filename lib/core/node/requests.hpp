@@ -191,7 +191,7 @@ inline void requests::note_sent(std::size_t commands) noexcept
 inline void requests::expect(const command_row& row, command_subject subject, form f) noexcept
 {
     for (const command what : row) {
-        fifo_.push({subject.at, node_.shared.now, what, f, subject.held});
+        fifo_.push({subject.at, node_.shared.now, what, f, subject.member});
         count_reference(what, subject);
     }
     note_sent(row.size());

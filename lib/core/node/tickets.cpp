@@ -25,10 +25,10 @@ void tickets::ask_place(lease& l, const place_request& asked)
     });
 }
 
-void tickets::leave(lease& l, std::string_view resource, std::string_view name, unsigned held)
+void tickets::leave(lease& l, std::string_view resource, std::string_view name, unsigned member)
 {
     constexpr form f = form::eval;  // a digest that the node does not know would lose the command
-    requests_.send_words(command::leave, {l, held}, f, [&](std::string& out, const wording& w) {
+    requests_.send_words(command::leave, {l, member}, f, [&](std::string& out, const wording& w) {
         append_leave(out, w, resource, name, f);
     });
 }

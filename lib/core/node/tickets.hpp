@@ -36,9 +36,9 @@ public:
 
     /// Takes a ticket, or asks for its place.
     void ask_place(lease& l, const place_request& asked);
-    /// Gives the ticket back, and asks how many are left. `name`: empty to ask only. `held`: the
+    /// Gives the ticket back, and asks how many are left. `name`: empty to ask only. `member`: the
     /// number of the resource among several, for the answer.
-    void leave(lease& l, std::string_view resource, std::string_view name, unsigned held);
+    void leave(lease& l, std::string_view resource, std::string_view name, unsigned member);
     /// Gives the ticket back as soon as the node is ready again. Does nothing if the node is ready.
     void leave_later(std::string_view resource, const ticket& own) noexcept;
     /// Gives back the tickets of earlier connections.

@@ -126,7 +126,7 @@ void append_holder_ttl(std::string& out, const wording& w, const pending& p)
 void append_holder_label(std::string& out, const wording& w, const pending& p)
 {
     const round& r = p.of_round();
-    const std::string& resource = r.of->resources()[r.held > 0 ? r.held - 1 : 0];
+    const std::string& resource = r.of->resources()[r.member > 0 ? r.member - 1 : 0];
     resp::append(out, "GETRANGE", key_of(w, resource, holder_suffix), "0",
                  std::int64_t{max_stored_label_size} - 1);
 }

@@ -37,8 +37,8 @@ void fill_report(const operation& op, const round& r, const node_list& nodes, in
         n.never_ends = known.ttl == round_details::no_ttl;
         n.refused_resource.clear();
         if (n.outcome == node_outcome::refused) {
-            if (known.held > 0) {
-                n.refused_resource = r.of->resources()[known.held - 1];
+            if (known.member > 0) {
+                n.refused_resource = r.of->resources()[known.member - 1];
             }
             if (out.holder_label.empty()) {
                 out.holder_label = base::printable(untied(known.label));

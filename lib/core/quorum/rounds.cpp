@@ -69,7 +69,7 @@ void rounds::reset(round& r, round_kind what, lease& of) noexcept
     r.t0 = shared_.now;
     r.tally = votes{static_cast<unsigned>(nodes_.size())};
     r.parked = r.asks_queue = r.awaits_proof = r.keyed = 0;
-    r.held = 0;
+    r.member = 0;
     r.every_node = r.asks_label = r.asks_ttl = false;
     r.closed = false;
     r.fencing = nullptr;

@@ -687,7 +687,7 @@ TEST_CASE("a waiter that made an attempt in vain waits for the ticket before its
     call& c = w.waiting();
     w.give_back(w.order[0]);
     w.advance(1s);
-    REQUIRE(c.op->wait.is_rushed);
+    REQUIRE(c.op->wait.found_free);
     w.join(ticket_a, "r", 30s, 1);
     w.advance(10s);
     CHECK(w.calls_of(resp::queue_script, "1") == 0);

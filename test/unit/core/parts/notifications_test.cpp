@@ -77,12 +77,12 @@ TEST_CASE_METHOD(notifying_node, "notifications end after two seconds without a 
 {
     notifications.watch(l, "r", {});
     static_cast<void>(sent());
-    context.shared.watchers[0] = 1;
+    context.shared.waiters_at[0] = 1;
     context.shared.now += 2s;
     CHECK(state.wake_up == context.shared.now);
     notifications.end_if_idle();
     CHECK(notifications.next() == context.shared.now + 2s);
-    context.shared.watchers[0] = 0;
+    context.shared.waiters_at[0] = 0;
     context.shared.now += 2s - 1ns;
     notifications.end_if_idle();
     CHECK(sent().empty());

@@ -33,12 +33,12 @@ TEST_CASE("a client remembers its uses of many resources until they end", "[core
         recent_uses::use& made = table.note(nth(i), now, now + 1s);
         REQUIRE(made.asked == now);
         REQUIRE_FALSE(made.do_others_wait);
-        made.held = static_cast<unsigned>(i);
+        made.member = static_cast<unsigned>(i);
     }
     for (std::uint64_t i = 0; i < many; ++i) {
         const recent_uses::use* const found = table.find(nth(i), now + 1s);
         REQUIRE(found != nullptr);
-        REQUIRE(found->held == i);
+        REQUIRE(found->member == i);
     }
     CHECK(table.find(nth(0), now + 1s + 1ns) == nullptr);
 }

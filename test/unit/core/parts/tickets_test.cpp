@@ -70,7 +70,7 @@ TEST_CASE_METHOD(node_with_queues,
     CHECK(answer().what == command::queue);
     const core::pending left = answer();
     CHECK(left.what == command::leave);
-    CHECK(left.held == 2);
+    CHECK(left.member == 2);
     CHECK(l.references == 1);
 }
 
