@@ -17,11 +17,10 @@ inline constexpr base::instant unknown_end = base::instant::max();
 /// What an acquire waits for at a node between two attempts.
 struct wait_state {
     enum class stage : std::uint8_t {
-        none,      ///< nothing
-        asked,     ///< the answer of the node, which was asked for a place in the queue
-        behind,    ///< the end of the ticket before its own
-        first,     ///< the end of the lock; no ticket is before its own
-        unqueued,  ///< the end of the lock, without a ticket
+        none,    ///< nothing
+        asked,   ///< the answer of the node, which was asked for a place in the queue
+        behind,  ///< the end of the ticket before its own
+        first,   ///< the end of the lock; no ticket is before its own, or it has none
     };
 
     stage at = stage::none;

@@ -83,7 +83,6 @@ turn fair_queue::next_turn(operation& op)
             [[fallthrough]];
         case stage::asked:
         case stage::first:
-        case stage::unqueued:
             if (shared_.now >= w.poll_at) {
                 return {};
             }
@@ -373,19 +372,16 @@ void fair_queue::give_back(operation& op, unsigned member, unsigned node) noexce
 
 void fair_queue::pass_on(operation& op, operation& next) noexcept
 {
-    const stage at = op.wait.at;
-    if (at == stage::none) {
+    if (op.wait.at == stage::none) {
         return;
     }
     // A single resource, so this needs no memory.
     next.wait = std::exchange(op.wait, {});
     // An answer on its way is for the lease of `op`, so the next one asks again.
-    next.wait.at = next.wait.has_ticket ? stage::behind : stage::unqueued;
     if (!next.wait.is_watched) {
+        next.wait.at = next.wait.has_ticket ? stage::behind : stage::first;
         next.wait.poll_at = shared_.now;
-        next.wait.is_notified = next.wait.at == stage::behind;
-    } else if (at == stage::first) {
-        next.wait.at = at;
+        next.wait.is_notified = next.wait.has_ticket;
     }
 }
 

@@ -82,7 +82,8 @@ public:
     /// Acquires that wait at a node.
     [[nodiscard]] std::size_t size() const noexcept
     {
-        return std::accumulate(shared_.waiters_at.begin(), shared_.waiters_at.end(), std::size_t{0});
+        return std::accumulate(shared_.waiters_at.begin(), shared_.waiters_at.end(),
+                               std::size_t{0});
     }
 
 private:

@@ -77,14 +77,14 @@ void fair_queue::wait_without_notification(operation& op) noexcept
 
 void fair_queue::watch_without_ticket(operation& op)
 {
-    const auto index =
-        preferred(awaited_resource(op), [](const node& n) { return n.notifications().can_track(); });
+    const auto index = preferred(awaited_resource(op),
+                                 [](const node& n) { return n.notifications().can_track(); });
     if (!index) {
         leave(op);
         set_poll(op, shared_.now + op.wait.backoff);
         return;
     }
-    enter(op, stage::unqueued, *index);
+    enter(op, stage::first, *index);
     watch(op);
 }
 
@@ -137,7 +137,7 @@ void fair_queue::wake(operation& op, bool is_notified) noexcept
     w.attempt_due = true;
     w.is_notified = is_notified;
     w.is_watched = false;
-    if (w.at == stage::unqueued) {
+    if (!w.has_ticket) {
         poll_within(op, 4 * round_trip_);
     } else if (is_asleep(op)) {
         scheduler_.resume(op);
@@ -250,8 +250,7 @@ template <class Do>
 void fair_queue::for_waiters(std::string_view resource, Do each) noexcept
 {
     const lease* const first = leaders_.find(resource);
-    if (first != nullptr && first->acquire != nullptr &&
-        first->acquire->wait.at != stage::none) {
+    if (first != nullptr && first->acquire != nullptr && first->acquire->wait.at != stage::none) {
         each(*first->acquire);
     }
     const auto its = groups_.empty() ? groups_.end() : groups_.find(hash_of(resource));
@@ -286,7 +285,7 @@ void fair_queue::on_released(const lease& l) noexcept
     }
     for (const std::string& resource : l.resources()) {
         for_waiters(resource, [&](operation& op) {
-            if (op.subject != &l && (op.wait.at == stage::first || op.wait.at == stage::unqueued)) {
+            if (op.subject != &l && op.wait.at == stage::first) {
                 wake(op, true);
             }
         });
@@ -338,8 +337,7 @@ void fair_queue::on_notification(unsigned index, notification what, std::string_
         case notification::all_keys_gone:
             for_waiters_at(index, [&](operation& op) {
                 op.wait.is_watched = false;
-                op.wait.attempt_due = op.wait.is_notified =
-                    op.wait.at == stage::first || op.wait.at == stage::unqueued;
+                op.wait.attempt_due = op.wait.is_notified = op.wait.at == stage::first;
                 poll_within(op, poll_of_one * many);
             });
             return;

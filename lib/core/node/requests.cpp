@@ -103,7 +103,8 @@ void requests::add_to_batch(command kind, command what, command_subject subject,
         encoded_batch none;
         send_batch(kind, none);
     }
-    batches_.add(kind, {subject.at, node_.now(), what, form::batch, subject.member}, l.resource_hash);
+    batches_.add(kind, {subject.at, node_.now(), what, form::batch, subject.member},
+                 l.resource_hash);
     count_reference(what, subject);
     ++further_in_batches_;
     node_.shared.written |= bit(node_.index);

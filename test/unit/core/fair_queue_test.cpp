@@ -999,7 +999,8 @@ TEST_CASE("waiters at nodes that refuse the queue wait for the lock without a ti
     queue_world w;
     w.refuse("EVAL", "NOPERM User x has no permissions to run the 'eval' command");
     call& c = w.waiting();
-    CHECK(c.op->wait.at == wait_state::stage::unqueued);
+    CHECK(c.op->wait.at == wait_state::stage::first);
+    CHECK_FALSE(c.op->wait.has_ticket);
     CHECK(w.last(w.order[0], 1) == names{"PTTL r"});
     w.advance(5s);
     CHECK(w.told().tickets == 0);
@@ -1041,7 +1042,8 @@ TEST_CASE("a queue of another type keeps only its own waiters from a ticket", "[
     w.first().master.put("r:redlock:queue",
                          {.value = {}, .end = std::nullopt, .foreign_kind = true});
     call& c = w.waiting();
-    CHECK(c.op->wait.at == wait_state::stage::unqueued);
+    CHECK(c.op->wait.at == wait_state::stage::first);
+    CHECK_FALSE(c.op->wait.has_ticket);
     CHECK(w.lines_with("serves no queue") == 0);
     std::string same_node = "a";
     while (w.order_for(same_node)[0] != w.order[0]) {
