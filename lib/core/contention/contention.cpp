@@ -193,6 +193,11 @@ void contention::on_finished(operation& op) noexcept
     if (!op.error) {
         return;
     }
+    abandon_turn(op);
+}
+
+void contention::abandon_turn(operation& op) noexcept
+{
     lease& l = *op.subject;
     if (l.leads && l.queue != nullptr && !l.queue->waiting.empty()) {
         between_clients_.pass_on(op, l.queue->waiting.front());
@@ -200,12 +205,6 @@ void contention::on_finished(operation& op) noexcept
         between_clients_.leave(op);
     }
     end_turn(l);
-}
-
-void contention::abandon_turn(operation& op) noexcept
-{
-    between_clients_.leave(op);
-    end_turn(*op.subject);
 }
 
 /// The next one in the queue asks directly after what gives the resource back.
@@ -262,6 +261,7 @@ void contention::resume(operation& op) noexcept
 void contention::resume_waiters_of_owner(const operation& had) noexcept
 {
     for (const std::string& resource : had.subject->resources()) {
+        between_clients_.resume_waiters_of_owner(had, resource);
         const auto its = of_owners_.find(hash_of_owner(had, resource));
         operation* next = its == of_owners_.end() ? nullptr : &its->second.front();
         while (next != nullptr) {

@@ -64,6 +64,8 @@ public:
     /// `next`, which leads after `op`, waits in its place.
     void pass_on(operation& op, operation& next) noexcept;
 
+    /// Resumes acquires of the resource that have the owner of `had`, which has the lock now.
+    void resume_waiters_of_owner(const operation& had, std::string_view resource) noexcept;
     /// The client has released the keys of the lease, or lost them.
     void on_released(const lease& l) noexcept;
 

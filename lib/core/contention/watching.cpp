@@ -276,6 +276,15 @@ void fair_queue::for_waiters_at(unsigned index, Do each) noexcept
     }
 }
 
+void fair_queue::resume_waiters_of_owner(const operation& had, std::string_view resource) noexcept
+{
+    for_waiters(resource, [&](operation& op) {
+        if (op.owner == had.owner && is_asleep(op)) {
+            scheduler_.resume(op);
+        }
+    });
+}
+
 /// A server does not notify a client of its own commands.
 void fair_queue::on_released(const lease& l) noexcept
 {

@@ -1,6 +1,8 @@
 #include "base/settings.hpp"
 #include "watch_world.hpp"
 
+#include <redlock/reentrant_owner.hpp>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
@@ -789,6 +791,28 @@ TEST_CASE("without notifications a waiter polls the more rarely the longer nothi
     w.advance(1s);
     CHECK(w.sets()[0] > 3);
     CHECK(w.queue().size() == 1);
+}
+
+TEST_CASE("a waiting leader shares the lock that its owner gets by another acquire at once",
+          "[core][fair_queue][owner]")
+{
+    queue_world w{{.max_poll_interval = 1h}};
+    const reentrant_owner me;
+    call& leader = w.waiting({.timeout = 60s, .reentrant_owner = &me});
+    const std::string ticket = own_ticket(leader);
+    call& behind = w.acquire("r", {.timeout = 60s});
+    w.advance(round_trip);
+    // The key that the leader waits for is on the queue node alone now.
+    w.give_back(w.order[1]);
+    w.give_back(w.order[2]);
+    call& quick = w.acquire("r", {.timeout = 0s, .reentrant_owner = &me});
+    w.advance(2 * round_trip);
+    REQUIRE(quick.held != nullptr);
+    REQUIRE(leader.held != nullptr);
+    CHECK(leader.held->within == quick.held);
+    // The next waiter of the client takes over the place.
+    CHECK(own_ticket(behind) == ticket);
+    CHECK(w.queue() == names{ticket});
 }
 
 // Several resources.
