@@ -127,9 +127,14 @@ void fair_queue::on_granted(operation& op, instant end) noexcept
 {
     lease& l = *op.subject;
     shared_.stats.notified_attempts_granted += op.wait.was_notified ? 1 : 0;
+    const bool is_first = uses_.find(key_of_use(l), shared_.now) == nullptr;
     recent_uses::use& use = uses_.note(key_of_use(l), shared_.now, end);
     if (op.wait.has_ticket) {
         use.asked = shared_.now;
+        if (is_first) {
+            use.do_others_wait = true;  // until the node answers whether they do
+            use.member = op.wait.member;
+        }
         leave(op);
         return;
     }

@@ -396,6 +396,21 @@ TEST_CASE("a client forgets that others wait 100 ms after its last use", "[core]
     CHECK(again.held != nullptr);
 }
 
+TEST_CASE("a client that uses the resource again before it knows of others takes a ticket",
+          "[core][fair_queue]")
+{
+    queue_world w;
+    call& c = w.waiting();
+    w.join(ticket_a);
+    w.give_back_all();
+    w.advance_until([&] { return c.done(); });
+    REQUIRE(c.held != nullptr);
+    w.drop(*c.held);
+    call& again = w.acquire("r", {.timeout = 60s});
+    w.advance(2 * round_trip);
+    CHECK(w.queue() == names{ticket_a, own_ticket(again)});
+}
+
 TEST_CASE("a client takes tickets for as long as others may come back to the queue",
           "[core][fair_queue]")
 {
