@@ -236,6 +236,9 @@ bool fair_queue::ask_place(operation& op)
                       .ttl = std::chrono::ceil<std::chrono::milliseconds>(2 * longest_poll()),
                       .still_before = is_idle(op) ? w.before.value_or(0) : 0});
     w.has_ticket = true;
+    // The node may change the key of the ticket before its own for this question, and notifies no
+    // client of its own commands.
+    w.is_watched = w.is_watched && !is_idle(op);
     set_poll(op, shared_.now + settings_.node_timeout);
     return true;
 }
@@ -281,7 +284,7 @@ void fair_queue::on_place(const lease& l, unsigned index, place_answer what,
 void fair_queue::on_placed(operation& op, const queue_place& found)
 {
     wait_state& w = op.wait;
-    note_place(op, found);
+    const bool is_watched = note_place(op, found) && w.is_watched;
     if (found.before == 0) {
         enter(op, stage::first, w.node);
         if (found.lock_ttl == no_key) {
@@ -291,7 +294,13 @@ void fair_queue::on_placed(operation& op, const queue_place& found)
         }
     } else if (found.predecessor) {
         enter(op, stage::behind, w.node);
-        watch(op);
+        if (is_watched && !nodes_[w.node]->notifications().is_silent()) {
+            w.is_watched = true;
+            w.watched_since = shared_.now;
+            set_poll(op, end_of_watch(op));
+        } else {
+            watch(op);
+        }
     } else if (found.removed > 0) {
         ask_again(op);  // the node removes only so many at once
     } else {
@@ -301,7 +310,8 @@ void fair_queue::on_placed(operation& op, const queue_place& found)
     }
 }
 
-void fair_queue::note_place(operation& op, const queue_place& found) noexcept
+/// True: the ticket before its own is the same as by the last answer.
+bool fair_queue::note_place(operation& op, const queue_place& found) noexcept
 {
     wait_state& w = op.wait;
     const ticket predecessor = found.predecessor.value_or(ticket{});
@@ -335,6 +345,7 @@ void fair_queue::note_place(operation& op, const queue_place& found) noexcept
         const instant next_poll = shared_.now + settings_.max_poll_interval;
         uses_.note(key_of_use(*op.subject), shared_.now, next_poll).may_return_until = next_poll;
     }
+    return is_same;
 }
 
 void fair_queue::leave(operation& op) noexcept
@@ -383,7 +394,7 @@ void fair_queue::pass_on(operation& op, operation& next) noexcept
     // A single resource, so this needs no memory.
     next.wait = std::exchange(op.wait, {});
     // An answer on its way is for the lease of `op`, so the next one asks again.
-    if (!next.wait.is_watched) {
+    if (next.wait.at == stage::asked || !next.wait.is_watched) {
         next.wait.at = next.wait.has_ticket ? stage::behind : stage::first;
         next.wait.poll_at = shared_.now;
         next.wait.is_notified = next.wait.has_ticket;
@@ -416,9 +427,10 @@ void fair_queue::enter(operation& op, stage at, unsigned node)
     } else {
         --shared_.waiters_at[w.node];
     }
+    // While it asks for its place, the node may still notify it of the ticket before its own.
+    w.is_watched = w.is_watched && at == stage::asked && w.node == node;
     w.at = at;
     w.node = static_cast<std::uint8_t>(node);
-    w.is_watched = false;
     ++shared_.waiters_at[node];
 }
 

@@ -100,7 +100,7 @@ private:
     [[nodiscard]] bool ask_place(operation& op);
     void ask_again(operation& op) noexcept;
     void on_placed(operation& op, const queue_place& found);
-    void note_place(operation& op, const queue_place& found) noexcept;
+    [[nodiscard]] bool note_place(operation& op, const queue_place& found) noexcept;
     void move_to_queue_of(operation& op, unsigned member);
     void give_ticket_back(operation& op) noexcept;
     void give_back(operation& op, unsigned member, unsigned node) noexcept;

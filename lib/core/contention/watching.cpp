@@ -316,8 +316,11 @@ void fair_queue::on_extended(const lease& l) noexcept
 void fair_queue::on_ticket_gone(std::string_view resource, const ticket& gone) noexcept
 {
     for_waiters(resource, [&](operation& op) {
-        if (op.wait.at == stage::behind && op.wait.predecessor == gone) {
-            op.wait.is_watched = false;
+        if (op.wait.predecessor != gone) {
+            return;
+        }
+        op.wait.is_watched = false;
+        if (op.wait.at == stage::behind) {
             op.wait.is_notified = true;
             set_poll(op, shared_.now);
         }
@@ -335,10 +338,13 @@ void fair_queue::on_notification(unsigned index, notification what, std::string_
                 if (!w.is_watched || w.node != index) {
                     return;
                 }
-                if (w.at != stage::behind && !of) {
+                if (w.at == stage::first && !of) {
                     wake(op, true);
-                } else if (w.at == stage::behind && of && w.predecessor == of->name) {
-                    ask_again(op);
+                } else if (of && w.predecessor == of->name) {
+                    w.is_watched = false;
+                    if (w.at == stage::behind) {
+                        ask_again(op);
+                    }
                 }
             });
             return;

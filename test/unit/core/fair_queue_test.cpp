@@ -411,6 +411,35 @@ TEST_CASE("a client that uses the resource again before it knows of others takes
     CHECK(w.queue() == names{ticket_a, own_ticket(again)});
 }
 
+TEST_CASE("a poll that finds the same ticket before its own asks for no other notification",
+          "[core][fair_queue]")
+{
+    queue_world w;
+    w.join(ticket_a);
+    w.join(ticket_b);
+    call& c = w.waiting();
+    const std::uint64_t requests = w.count(w.order[0], "CLIENT");
+    w.advance_until([&] { return w.told().polls == 2; });
+    w.advance(round_trip);
+    CHECK(w.count(w.order[0], "CLIENT") == requests);
+    SECTION("and gets the one that it has asked for")
+    {
+        w.leave(ticket_b);
+        w.advance(round_trip + 1ms);
+        CHECK(w.told().polls == 2);
+        CHECK(c.op->wait.before == 1);
+    }
+    SECTION("unless the key was set again meanwhile")
+    {
+        w.advance_until([&] { return w.told().polls == 3; });
+        w.join(ticket_b, "r", 20s);
+        (void)w.first().master.execute(w.now, w.other, {"PEXPIRE", key_of(ticket_b), "20000"});
+        w.settle();
+        w.advance(2 * round_trip);
+        CHECK(w.count(w.order[0], "CLIENT") == requests + 1);
+    }
+}
+
 TEST_CASE("a client takes tickets for as long as others may come back to the queue",
           "[core][fair_queue]")
 {
@@ -684,6 +713,23 @@ TEST_CASE("a waiter takes nobody for dead while the queue moves far before its t
     CHECK(c.held != nullptr);
 }
 
+TEST_CASE("a waiter is notified of the end of a ticket whose life its own question shortened",
+          "[core][fair_queue]")
+{
+    queue_world w{{.max_poll_interval = 2s}};
+    w.join(ticket_a);
+    w.join(ticket_b);
+    call& c = w.waiting();
+    w.give_back_all();
+    w.advance_until([&] { return w.told().polls == 1; });
+    w.advance_until([&] { return w.calls_of(resp::queue_script, "2") == 1; });
+    w.advance(1s + round_trip);
+    w.first().master.expire(w.now);
+    w.settle();
+    w.advance(4 * round_trip);
+    CHECK(c.held != nullptr);
+}
+
 TEST_CASE("a waiter with a long node timeout gives those before it as long for an attempt",
           "[core][fair_queue]")
 {
@@ -883,6 +929,21 @@ TEST_CASE("a ticket of the same client that goes wakes the waiter after it",
     CHECK(w.queue() == names{own_ticket(c)});
     CHECK(c.op->wait.at == wait_state::stage::first);
     CHECK(w.told().polls == 0);
+}
+
+TEST_CASE("a ticket of the same client that goes while the next waiter asks for its place wakes it",
+          "[core][fair_queue][group]")
+{
+    queue_world w;
+    call& before = w.acquire(names{"r", "s"}, {.timeout = 60s});
+    w.advance(5 * round_trip);
+    call& c = w.acquire("r", {.timeout = 60s});
+    w.advance(3 * round_trip);
+    w.advance_until([&] { return c.op->wait.at == wait_state::stage::asked; });
+    w.cancel(before);
+    w.advance(4 * round_trip);
+    CHECK(w.queue() == names{own_ticket(c)});
+    CHECK(c.op->wait.at == wait_state::stage::first);
 }
 
 // Nodes.
