@@ -57,6 +57,7 @@ struct plan {
     base::nanos command = std::chrono::microseconds{3};
     base::nanos hold = std::chrono::milliseconds{1};
 
+    [[nodiscard]] base::nanos way() const { return (least_way + longest_way) / 2; }
     /// All clients: client 0, which holds the lock at first, then the `clients`, `unnotified` and
     /// `of_both`, and at last the far one.
     [[nodiscard]] unsigned all_clients() const
