@@ -216,11 +216,11 @@ struct config {
      * when the ticket before its own is gone. The queue decides only which client asks next: a lost
      * or wrong queue costs time, and never gives the lock to two clients.
      *
-     * A client does without the queue if the queue node forbids its commands. Then, or if this is
-     * false, a refused client takes no ticket: it asks again after a back-off or after a
-     * notification that the lock is free. Such a client may get the lock before clients that have
-     * waited for longer, and it may wait for long. So all clients of a resource should have the
-     * same value.
+     * If the queue node forbids the queue's commands, the client uses the queue of the next node.
+     * If all nodes forbid them, or if this is false, a refused client takes no ticket: it asks
+     * again after a back-off or after a notification that the lock is free. Such a client may get
+     * the lock before clients that have waited for longer, and it may wait for long. So all clients
+     * of a resource should have the same value.
      */
     bool fair_queue = true;
 
@@ -231,7 +231,7 @@ struct config {
     /// If a client waits for more resources than `max_poll_interval` has milliseconds, the maximum
     /// wait is 1 ms for each of them. So a client with very many waiting acquires polls about 1000
     /// times a second in total. It also polls whenever a ttl ends. In the fair queue, a client
-    /// that is not the first one waits for half of `max_poll_interval` at most, or for 10 ms for
+    /// that is not the first one waits for half of `max_poll_interval` at most, or for 3 ms for
     /// each client before it if that is longer. Without very many resources the wait is 15 s at
     /// most.
     std::chrono::milliseconds max_poll_interval{1000};
