@@ -1,6 +1,7 @@
 #include "core/node/batch.hpp"
 #include "harness.hpp"
 #include "resp/scripts.hpp"
+#include "support/allocation_count.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -54,6 +55,13 @@ struct batch_world : running_world {
             core->operations().extend(now, *l, ttl, nullptr).user = &calls.emplace_back();
         }
         settle();
+    }
+    /// The node answers its oldest batch as a user without `+mget` sees it.
+    void refuse_batch(unsigned node)
+    {
+        answer(node,
+               "-ERR The user executing the script can't run this command or subcommand script: "
+               "1f5b, on @user_script:1.\r\n");
     }
     void forget_log()
     {
@@ -475,4 +483,159 @@ TEST_CASE("a node with a release command of its own gets no batch of releases", 
     w.settle();
     CHECK(w.count(0, "DELIFEQ") == 2);
     CHECK(w.keys() == 0);
+}
+
+TEST_CASE("an error about the state of a node does not end its batches", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(2));
+    w.refuse("EVAL", "BUSY Redis is busy running a script.");
+    w.release_all();
+    REQUIRE(w.ended(errc::unavailable) == 2);
+    w.refuse_nothing();
+    w.advance(5s);
+    REQUIRE(w.keys() == 0);
+    w.hold(numbered(2));
+    w.forget_log();
+    w.release_all();
+    CHECK(sizes(w.calls_of(resp::release_batch_script)) == std::vector<std::size_t>{2});
+    CHECK(w.released(release_result::released) == 2);
+}
+
+TEST_CASE("a node that has lost its scripts gets the next batch as text", "[core][batch]")
+{
+    const bool releases = GENERATE(true, false);
+    CAPTURE(releases);
+    batch_world w;
+    const auto send = [&](nanos ttl) { releases ? w.release_all() : w.extend_all(ttl); };
+    w.hold(numbered(2));
+    send(40s);
+    w.hold({"a", "b"});
+    w.flush_scripts();
+    send(50s);
+    REQUIRE(w.core->snapshot().script_reloads > 0);
+    w.hold({"c", "d"});
+    w.forget_log();
+    send(60s);
+    const resp::script& script = releases ? resp::release_batch_script : resp::extend_batch_script;
+    for (unsigned i = 0; i < 3; ++i) {
+        const std::vector<words> batches = w.calls_of(script, i);
+        REQUIRE(batches.size() == 1);
+        CHECK(batches[0][0] == "EVAL");
+    }
+    CHECK(w.ended() == static_cast<std::ptrdiff_t>(w.calls.size()));
+}
+
+TEST_CASE("a node with a new connection gets its first batches as text", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(2));
+    w.extend_all(40s);
+    w.release_all();
+    w.hold(numbered(2));
+    w.close(2);
+    w.advance(1s);
+    REQUIRE(w.ready() == 3);
+    w.forget_log();
+    w.extend_all(50s);
+    w.release_all();
+    CHECK(w.count(0, "EVALSHA") == 2);
+    CHECK(w.count(2, "EVAL") == 2);
+    CHECK(w.released(release_result::released) == 2);
+}
+
+TEST_CASE("a node that refused batches gets them again on a new connection", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(2));
+    w.manual();
+    w.extend_all(40s);
+    w.refuse_batch(0);
+    w.close(0);
+    w.manual(false);
+    w.answer(1, "$2\r\n11\r\n");
+    w.answer(2, "$2\r\n11\r\n");
+    w.advance(1s);
+    REQUIRE(w.ready() == 3);
+    w.forget_log();
+    w.release_all();
+    CHECK(sizes(w.calls_of(resp::release_batch_script)) == std::vector<std::size_t>{2});
+}
+
+TEST_CASE("the locks of a refused batch are asked for while the buffer has room", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(3));
+    w.settings.max_buffered_bytes = 1;
+    w.forget_log();
+    w.manual();
+    SECTION("a release without room stays pending")
+    {
+        w.release_all();
+        for (unsigned i = 0; i < 3; ++i) {
+            w.refuse_batch(i);
+            CHECK(w.pending(i).size() == 1);
+        }
+        CHECK(w.core->snapshot().pending_releases == 3 * 2);
+        for (unsigned i = 0; i < 3; ++i) {
+            for (unsigned release = 0; release < 3; ++release) {
+                REQUIRE(w.pending(i).size() == 1);
+                w.answer(i, yes);
+            }
+        }
+        CHECK(w.released(release_result::released) == 3);
+    }
+    SECTION("an extend without room fails on the node")
+    {
+        w.extend_all(60s);
+        for (unsigned i = 0; i < 3; ++i) {
+            w.refuse_batch(i);
+            CHECK(w.pending(i).size() == 1);
+        }
+        CHECK(w.ended(errc::unavailable) == 2);
+        for (unsigned i = 0; i < 3; ++i) {
+            w.answer(i, yes);
+        }
+        CHECK(w.ended() == 1);
+    }
+}
+
+TEST_CASE("each extend of a batch fails on a node whose connection is lost", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(3));
+    w.manual();
+    w.extend_all(60s);
+    w.close(0);
+    CHECK(w.ended(errc::unavailable) == 0);
+    w.close(1);
+    CHECK(w.ended(errc::unavailable) == 3);
+}
+
+TEST_CASE("if memory runs out while a batch's error is read, each release is kept once",
+          "[core][batch]")
+{
+    bool failed = true;
+    for (unsigned before = 0; failed; ++before) {
+        CAPTURE(before);
+        batch_world w;
+        w.hold(numbered(3));
+        w.manual();
+        w.release_all();
+        failing_allocations memory(before, 1);
+        w.peers[0]->asked.clear();
+        {
+            const failing_allocations::in here(memory);
+            w.core->network().on_bytes(w.now, 0, "-BUSY Redis is busy running a script.\r\n");
+        }
+        failed = memory.failed() > 0;
+        const stats s = w.core->snapshot();
+        CHECK(s.pending_releases + s.pending_releases_dropped == 3);
+        w.manual(false);
+        w.answer(1, "$3\r\n111\r\n");
+        w.answer(2, "$3\r\n111\r\n");
+        w.advance(5s);
+        CHECK(w.released(release_result::released) == 3);
+        CHECK(w.is_idle());
+    }
 }

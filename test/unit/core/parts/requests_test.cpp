@@ -4,6 +4,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <array>
+#include <cstddef>
+#include <initializer_list>
 #include <new>
 #include <string>
 
@@ -135,4 +138,85 @@ TEST_CASE_METHOD(requests_of_a_node, "words for one node are copied for another 
     CHECK(same.sent_as == form::eval);
     CHECK(requests.out().last().ends_with(same.bytes));
     CHECK(same.bytes != "copied");
+}
+
+namespace {
+
+/// A node and leases of several resources.
+struct batches_of_a_node : ready_node {
+    static constexpr std::size_t longest_key = 256;
+
+    batches_of_a_node()
+    {
+        for (std::size_t i = 0; i < leases.size(); ++i) {
+            become_lease(leases[i]);
+            leases[i].resource = std::to_string(i);
+            leases[i].resource.resize(longest_key, 'r');
+            leases[i].resource_hash = i;
+            extends[i].of = &leases[i];
+            extends[i].ttl = base::max_ttl;
+            extends[i].references = 1;
+        }
+    }
+
+    /// Sends the releases of these leases in a batch.
+    void release(std::initializer_list<std::size_t> which, core::encoded_batches& same)
+    {
+        for (const std::size_t i : which) {
+            requests.send_release(command::background_release, leases[i], leases[i]);
+        }
+        requests.send_batches(same);
+    }
+    void extend_all()
+    {
+        for (core::round& r : extends) {
+            requests.send_extend(r);
+        }
+        core::encoded_batches none;
+        requests.send_batches(none);
+    }
+
+    std::array<core::lease, core::batch::most> leases;
+    std::array<core::round, core::batch::most> extends;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(batches_of_a_node, "the words of a batch are copied only for the same commands",
+                 "[core][requests][batch]")
+{
+    core::encoded_batches same;
+    release({0, 1}, same);
+    REQUIRE(same.releases.bytes == requests.out().last());
+    same.releases.bytes = "copied";
+    requests.on_ready();
+    release({0, 1}, same);
+    CHECK(requests.out().last().ends_with("copied"));
+    SECTION("not for other commands of the same number")
+    {
+        requests.on_ready();
+        release({0, 2}, same);
+    }
+    SECTION("not for another form of the script")
+    {
+        release({0, 1}, same);
+        CHECK(same.releases.sent_as == form::evalsha);
+    }
+    CHECK_FALSE(requests.out().last().ends_with("copied"));
+    CHECK(requests.out().last().ends_with(same.releases.bytes));
+}
+
+TEST_CASE_METHOD(batches_of_a_node, "the longest batch fits into the room that is made for it",
+                 "[core][requests][batch]")
+{
+    extend_all();
+    const std::size_t size = requests.out().size();
+    REQUIRE(size > core::batch::most * longest_key);
+    requests.on_ready();
+    std::string& block = requests.out().last();
+    const std::size_t capacity = block.capacity();
+    block.resize(core::output_blocks::block_size - size + 1);
+    extend_all();
+    CHECK(requests.out().last().size() == size);
+    CHECK(requests.out().last().capacity() == capacity);
 }
