@@ -10,7 +10,8 @@ namespace {
 /// The longest key in a batch, in bytes.
 constexpr std::size_t longest_in_batch = 256;
 
-/// The room for the words of a batch: its script, and the key, token and ttl of each lock.
+/// The room for the words of a batch, which never need more: its script, and the key, token and ttl
+/// of each lock.
 constexpr std::size_t room_for(const batch& b) noexcept
 {
     return 2048 + b.size * (longest_in_batch + 128);
@@ -130,8 +131,9 @@ void requests::send_batch(command kind, encoded_batch& same)
         return;
     }
     const bool is_single = b->size == 1;
+    const std::size_t room = room_for(*b);
     fifo_.reserve(1);
-    out_.make_room(room_for(*b));
+    out_.make_room(room);
     std::string& out = out_.last();
     const std::size_t before = out.size();
     pending p = is_single ? b->all[0] : pending{.subject = b, .what = kind};
@@ -139,16 +141,12 @@ void requests::send_batch(command kind, encoded_batch& same)
     p.sent_as = is_single || knows_script_of(kind) ? script_form() : form::eval;
     const bool fits =
         same.of != nullptr && same.sent_as == p.sent_as && same.of->has_same_commands(*b);
-    try {
-        if (fits) {
-            out.append(same.bytes);
-        } else {
-            traits_of(p.what).append(out, words_, p);
-        }
-    } catch (...) {
-        out.resize(before);
-        throw;
+    if (fits) {
+        out.append(same.bytes);
+    } else {
+        traits_of(p.what).append(out, words_, p);
     }
+    assert(out.size() - before <= room);  // so appending has moved no bytes, and cannot throw
     same = is_single || fits ? same
                              : encoded_batch{b, p.sent_as, std::string_view(out).substr(before)};
     batch& sent = *batches_.take(kind);
