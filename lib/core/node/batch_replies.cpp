@@ -5,14 +5,19 @@
 #include "resp/error_text.hpp"
 #include "resp/reply.hpp"
 
+#include <cassert>
+#include <string_view>
+
 // The replies to the scripts for several locks.
 namespace redlock::core {
 
 namespace {
 
-bool take(node_parts& n, const pending& p, script_result result, const resp::reply& r)
+void take(node_parts& n, const pending& p, script_result result, const resp::reply& r)
 {
-    return p.what == command::extend ? take_extend(n, p, result, r) : take_release(n, p, result, r);
+    [[maybe_unused]] const bool goes_on =
+        p.what == command::extend ? take_extend(n, p, result, r) : take_release(n, p, result, r);
+    assert(goes_on && "a result that fits gives no connection up");
 }
 
 void forget_unanswered(node_parts& n, const batch& b) noexcept
@@ -43,19 +48,14 @@ script_result result_of_error(node_parts& n, const pending& p, const resp::reply
     return script_result::again;
 }
 
-/// Calls `take_one` for each command. False: the connection was given up.
+/// Calls `take_one` for each command. If that throws, the rest stays unanswered.
 template <class Take>
-bool take_all(node_parts& n, batch& b, Take take_one)
+void take_all(batch& b, Take take_one)
 {
     for (const pending& each : b.commands()) {
-        const bool goes_on = take_one(each);
+        take_one(each);
         ++b.answered;
-        if (!goes_on) {
-            forget_unanswered(n, b);
-            return false;
-        }
     }
-    return true;
 }
 
 }  // namespace
@@ -67,22 +67,24 @@ bool on_batch(node_parts& n, const pending& p, const resp::reply& r)
     batch& b = p.of_batch();
     if (r.is_error()) {
         const script_result of_all = result_of_error(n, p, r);
-        return take_all(n, b, [&](pending each) {
+        take_all(b, [&](pending each) {
             // If the node has lost its scripts, it does not know the one for a single lock either.
             each.sent_as = is_unknown(p, r) ? form::evalsha : each.sent_as;
             const bool has_room = n.requests.has_room_or_is_idle();
             const bool is_kept = of_all == script_result::again && !has_room;
-            return take(n, each, is_kept ? script_result::no_room : of_all, r);
+            take(n, each, is_kept ? script_result::no_room : of_all, r);
         });
+        return true;
     }
     const std::string_view digits = r.text();
     if (!r.is_string() || digits.size() != b.size ||
         digits.find_first_not_of("01") != std::string_view::npos) {
         return on_nonsense(n, p);
     }
-    return take_all(n, b, [&](const pending& each) {
-        return take(n, each, digits[b.answered] == '1' ? script_result::yes : script_result::no, r);
+    take_all(b, [&](const pending& each) {
+        take(n, each, digits[b.answered] == '1' ? script_result::yes : script_result::no, r);
     });
+    return true;
 }
 
 void on_batch_lost(node_parts& n, const pending& p) noexcept
