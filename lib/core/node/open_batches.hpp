@@ -19,17 +19,17 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return open_[0] == nullptr && open_[1] == nullptr; }
     /// Whether a command for a resource with this hash is in a batch.
-    [[nodiscard]] bool have(std::uint64_t resource_hash) const noexcept
+    [[nodiscard]] bool contains(std::uint64_t resource_hash) const noexcept
     {
         const bool may_have = (word_of(resource_hash) >> (resource_hash % 64) & 1) != 0;
         return may_have && std::ranges::any_of(open_, [&](const batch* b) {
-                   return b != nullptr && b->has(resource_hash);
+                   return b != nullptr && b->contains(resource_hash);
                });
     }
     [[nodiscard]] bool is_full(command kind) const noexcept
     {
         const batch* const b = open_[place_of(kind)];
-        return b != nullptr && b->size == batch::most;
+        return b != nullptr && b->is_full();
     }
 
     /// The batch must have room. May throw `std::bad_alloc`; then nothing has changed.
@@ -40,7 +40,7 @@ public:
             b = &memory_.take();
             b->size = b->answered = 0;
         }
-        b->push(p, resource_hash);
+        b->add(p, resource_hash);
         word_of(resource_hash) |= std::uint64_t{1} << (resource_hash % 64);
     }
 

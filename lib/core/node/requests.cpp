@@ -67,7 +67,7 @@ void requests::send(const command_row& row, command_subject subject)
 bool requests::may_follow_a_batch(command_subject subject) const noexcept
 {
     const lease* const l = lease_of(subject);
-    return l != nullptr && (l->group || batches_.have(l->resource_hash));
+    return l != nullptr && (l->group || batches_.contains(l->resource_hash));
 }
 
 /// Whether the scripts for several locks can have this one.
@@ -98,7 +98,7 @@ void requests::send_extend(round& r)
 
 void requests::add_to_batch(command kind, command what, command_subject subject, const lease& l)
 {
-    if (batches_.have(l.resource_hash)) {
+    if (batches_.contains(l.resource_hash)) {
         send_batches();
     } else if (batches_.is_full(kind)) {
         encoded_batch none;
@@ -140,7 +140,7 @@ void requests::send_batch(command kind, encoded_batch& same)
     p.sent = node_.now();
     p.sent_as = is_single || knows_script_of(kind) ? script_form() : form::eval;
     const bool fits =
-        same.of != nullptr && same.sent_as == p.sent_as && same.of->has_same_commands(*b);
+        same.source != nullptr && same.sent_as == p.sent_as && same.source->has_same_commands(*b);
     if (fits) {
         out.append(same.bytes);
     } else {

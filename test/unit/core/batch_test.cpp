@@ -313,7 +313,7 @@ TEST_CASE("a node that permits digests only is asked for each lock alone", "[cor
 TEST_CASE("a node that refuses batches still gets digests", "[core][batch]")
 {
     batch_world w;
-    w.hold(numbered(2 * core::batch::most));
+    w.hold(numbered(2 * core::batch::max_size));
     w.manual();
     w.forget_log();
     w.release_all();
@@ -321,12 +321,12 @@ TEST_CASE("a node that refuses batches still gets digests", "[core][batch]")
         REQUIRE(w.pending(i) == names{"EVAL", "EVALSHA"});
         w.answer(i, "-CROSSSLOT Keys in request don't hash to the same slot\r\n");
         w.answer(i, "-CROSSSLOT Keys in request don't hash to the same slot\r\n");
-        REQUIRE(w.pending(i) == names(2 * core::batch::most, "EVALSHA"));
+        REQUIRE(w.pending(i) == names(2 * core::batch::max_size, "EVALSHA"));
         while (!w.pending(i).empty()) {
             w.answer(i, yes);
         }
     }
-    CHECK(w.released(release_result::released) == 2 * core::batch::most);
+    CHECK(w.released(release_result::released) == 2 * core::batch::max_size);
 }
 
 TEST_CASE("batches of both kinds in one turn reach all nodes, also behind many other commands",

@@ -593,7 +593,7 @@ TEST_CASE("renewals that are due in one turn share as few writes as possible", "
         // Each renewal has some 80 bytes.
         CHECK(w.peers[i]->writes - before[i] <= 1 + many * 100 / core::output_blocks::block_size);
         const auto scripts = w.pending(i);
-        CHECK(scripts.size() <= many / core::batch::most + 1);
+        CHECK(scripts.size() <= many / core::batch::max_size + 1);
         CHECK(scripts.front() == "EVAL");
         CHECK(std::count(scripts.begin(), scripts.end(), "EVALSHA") ==
               static_cast<std::ptrdiff_t>(scripts.size()) - 1);

@@ -176,8 +176,8 @@ struct batches_of_a_node : ready_node {
         requests.send_batches(none);
     }
 
-    std::array<core::lease, core::batch::most> leases;
-    std::array<core::round, core::batch::most> extends;
+    std::array<core::lease, core::batch::max_size> leases;
+    std::array<core::round, core::batch::max_size> extends;
 };
 
 }  // namespace
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(batches_of_a_node, "the longest batch fits into the room that i
 {
     extend_all();
     const std::size_t size = requests.out().size();
-    REQUIRE(size > core::batch::most * longest_key);
+    REQUIRE(size > core::batch::max_size * longest_key);
     requests.on_ready();
     std::string& block = requests.out().last();
     const std::size_t capacity = block.capacity();
