@@ -2,7 +2,9 @@
 
 #include "core/node/batch.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -21,8 +23,7 @@ public:
     /// Whether a command for a resource with this hash is in a batch.
     [[nodiscard]] bool contains(std::uint64_t resource_hash) const noexcept
     {
-        const bool may_have = (word_of(resource_hash) >> (resource_hash % 64) & 1) != 0;
-        return may_have && std::ranges::any_of(open_, [&](const batch* b) {
+        return resources_[bit_of(resource_hash)] && std::ranges::any_of(open_, [&](const batch* b) {
                    return b != nullptr && b->contains(resource_hash);
                });
     }
@@ -41,7 +42,7 @@ public:
             b->size = b->answered = 0;
         }
         b->add(p, resource_hash);
-        word_of(resource_hash) |= std::uint64_t{1} << (resource_hash % 64);
+        resources_.set(bit_of(resource_hash));
     }
 
     /// Null: there is none.
@@ -51,7 +52,7 @@ public:
     {
         batch* const taken = std::exchange(open_[place_of(kind)], nullptr);
         if (empty()) {
-            resources_.fill(0);
+            resources_.reset();
         }
         return taken;
     }
@@ -61,19 +62,15 @@ private:
     {
         return kind == command::release_batch ? 0 : 1;
     }
-    [[nodiscard]] const std::uint64_t& word_of(std::uint64_t resource_hash) const noexcept
+    [[nodiscard]] std::size_t bit_of(std::uint64_t resource_hash) const noexcept
     {
-        return resources_[resource_hash / 64 % resources_.size()];
-    }
-    [[nodiscard]] std::uint64_t& word_of(std::uint64_t resource_hash) noexcept
-    {
-        return resources_[resource_hash / 64 % resources_.size()];
+        return resource_hash % resources_.size();
     }
 
     batch_pool& memory_;
     std::array<batch*, 2> open_{};
     /// One bit for each hash, so that most searches read no batch.
-    std::array<std::uint64_t, 64> resources_{};
+    std::bitset<4096> resources_;
 };
 
 }  // namespace redlock::core
