@@ -99,7 +99,7 @@ void requests::send_extend(round& r)
 void requests::add_to_batch(command kind, command what, command_subject subject, const lease& l)
 {
     if (batches_.contains(l.resource_hash)) {
-        send_batches();
+        send_batches_early();
     } else if (batches_.is_full(kind)) {
         encoded_batch none;
         send_batch(kind, none);
@@ -117,7 +117,8 @@ void requests::send_batches(encoded_batches& same)
     send_batch(command::extend_batch, same.extends);
 }
 
-void requests::send_batches()
+/// Before the end of the turn, because a command for one of their keys follows.
+void requests::send_batches_early()
 {
     encoded_batches none;
     send_batches(none);

@@ -130,7 +130,7 @@ private:
     [[nodiscard]] bool may_follow_a_batch(command_subject subject) const noexcept;
     [[nodiscard]] bool can_batch(const lease& l) const noexcept;
     void add_to_batch(command kind, command what, command_subject subject, const lease& l);
-    void send_batches();
+    void send_batches_early();
     void send_batch(command kind, encoded_batch& same);
     [[nodiscard]] bool& knows_script_of(command batch) noexcept
     {
@@ -203,7 +203,7 @@ template <class Append>
                                                         Append append)
 {
     if (!batches_.empty() && may_follow_a_batch(subject)) {
-        send_batches();
+        send_batches_early();
     }
     fifo_.reserve(row.size());
     out_.make_room();
