@@ -7,6 +7,7 @@
 
 #include <cassert>
 #include <string_view>
+#include <utility>
 
 // The replies to the scripts for several locks.
 namespace redlock::core {
@@ -32,6 +33,18 @@ bool is_unknown(const pending& p, const resp::reply& r) noexcept
     return p.sent_as == form::evalsha && resp::has_code(r.text(), "NOSCRIPT");
 }
 
+/// The client sends no further batch on this connection.
+void note_refusal(node_parts& n, const resp::reply& r)
+{
+    n.requests.note_refused_batch();
+    if (!std::exchange(n.is_refused_batch_logged, true)) {
+        n.state.shared.log(log_level::info,
+                           {n.state.address.display,
+                            " refuses the script for several locks: each lock costs a command (",
+                            error_of(n, r), ")"});
+    }
+}
+
 /// The result of each command after an error of the script.
 script_result result_of_error(node_parts& n, const pending& p, const resp::reply& r)
 {
@@ -43,7 +56,7 @@ script_result result_of_error(node_parts& n, const pending& p, const resp::reply
     } else if (resp::is_about_state(r.text())) {
         return script_result::error;
     } else {
-        n.requests.note_refused_batch();
+        note_refusal(n, r);
     }
     return script_result::again;
 }

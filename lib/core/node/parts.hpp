@@ -41,6 +41,9 @@ struct node_parts {
     /// without a ttl.
     bool is_lost_counter_logged = false;
     bool is_endless_counter_logged = false;
+    /// Whether the log says that the node refuses batches. This stays for all connections, because
+    /// the client tries a batch again on each of them.
+    bool is_refused_batch_logged = false;
 };
 
 }  // namespace redlock::core

@@ -562,6 +562,29 @@ TEST_CASE("a node that refused batches gets them again on a new connection", "[c
     CHECK(sizes(w.calls_of(resp::release_batch_script)) == std::vector<std::size_t>{2});
 }
 
+TEST_CASE("the log says once for each node that it refuses batches", "[core][batch]")
+{
+    constexpr std::string_view line = " refuses the script for several locks";
+    batch_world w;
+    w.hold(numbered(2));
+    w.manual();
+    for (unsigned connection = 0; connection < 2; ++connection) {
+        w.extend_all(40s);
+        w.refuse_batch(0);
+        REQUIRE(w.pending(0).size() == 2);
+        w.close(0);
+        w.answer(1, "$2\r\n11\r\n");
+        w.answer(2, "$2\r\n11\r\n");
+        w.advance(1s);
+        REQUIRE(w.ready() == 3);
+    }
+    CHECK(w.lines_with(line) == 1);
+    w.extend_all(40s);
+    w.refuse_batch(1);
+    CHECK(w.lines_with(line) == 2);
+    CHECK(w.lines_with("redis://10.0.0.2:6379/0" + std::string(line)) == 1);
+}
+
 TEST_CASE("the locks of a refused batch are asked for while the buffer has room", "[core][batch]")
 {
     batch_world w;
