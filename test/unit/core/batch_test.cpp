@@ -662,3 +662,60 @@ TEST_CASE("if memory runs out while a batch's error is read, each release is kep
         CHECK(w.is_idle());
     }
 }
+
+TEST_CASE("the labels of locks that are released in one batch go with them", "[core][batch][label]")
+{
+    batch_world w;
+    for (const char* resource : {"a", "b"}) {
+        acquire_options o;
+        o.label = "backup on web1";
+        w.held.push_back(&w.lock(resource, o));
+    }
+    REQUIRE(w.keys() == 2 * 2 * 3);
+    w.forget_log();
+    w.release_all();
+    CHECK(w.released(release_result::released) == 2);
+    CHECK(w.keys() == 0);
+    CHECK(w.calls_of(resp::release_script).size() == 2);
+    REQUIRE(w.peers[0]->log.size() == 3);
+    CHECK(w.calls_of(resp::release_batch_script) == std::vector<words>{w.peers[0]->log[2]});
+}
+
+TEST_CASE("a client that is closed with an open batch still sends it", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(3));
+    w.forget_log();
+    for (core::lease* l : w.held) {
+        w.core->operations().drop(w.now, *l);
+    }
+    w.core->close(w.now);
+    CHECK_FALSE(w.core->network().is_quiet());
+    w.settle();
+    CHECK(sizes(w.calls_of(resp::release_batch_script)) == std::vector<std::size_t>{3});
+    CHECK(w.core->network().is_quiet());
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("a client that is destroyed with open batches ends each of their operations",
+          "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(6));
+    w.forget_log();
+    for (std::size_t i = 0; i < 6; ++i) {
+        auto& operations = w.core->operations();
+        core::operation& op = i % 2 == 0 ? operations.release(w.now, *w.held[i], nullptr)
+                                         : operations.extend(w.now, *w.held[i], 60s, nullptr);
+        op.user = &w.calls.emplace_back();
+    }
+    w.stop();
+    CHECK(w.ended(errc::closed) == 6);
+    for (std::size_t i = 1; i < 6; i += 2) {
+        w.drop(*w.held[i]);
+    }
+    CHECK(w.is_idle());
+    CHECK(w.peers[0]->log.empty());
+    w.core.reset();
+}
