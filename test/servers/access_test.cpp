@@ -6,6 +6,9 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -117,6 +120,46 @@ TEST_CASE("a user with the fewest permissions locks inside its prefix", "[server
     CHECK(mine.acquire("r", once(&told)).error == errc::contended);
     CHECK(told.nodes.at(0).holder_ttl.value_or(0ms) > 0ms);
     CHECK(mine.inspect("r").found.state == lock_state::held);
+}
+
+TEST_CASE("a user with the fewest permissions ends several locks in one turn", "[servers]")
+{
+    const server node({.kind = each_kind()});
+    const bool may_read_several = GENERATE(false, true);
+    CAPTURE(may_read_several);
+    add_locker(node, {may_read_several ? "+mget" : "-mget"});
+    ready_locks mine(as_locker(node));
+    const std::vector<std::string> names{"r", "s", "t"};
+    std::vector<lock> held;
+    for (const std::string& name : names) {
+        held.push_back(mine.take(name));
+    }
+    std::vector<pending<error_code>> extends;
+    for (lock& each : held) {
+        extends.push_back(mine.begin_extend(each, longer_ttl));
+    }
+    for (const auto& each : extends) {
+        CHECK_FALSE(mine.finish(each));
+    }
+    for (const std::string& name : names) {
+        CHECK(node.pttl("app:" + name) > never);
+    }
+    std::vector<pending<released>> releases;
+    for (lock& each : held) {
+        releases.push_back(mine.begin_release(std::move(each)));
+    }
+    for (const auto& each : releases) {
+        const released told = mine.finish(each);
+        CHECK_FALSE(told.error);
+        CHECK(told.result == release_result::released);
+    }
+    for (const std::string& name : names) {
+        CHECK_FALSE(node.exists("app:" + name));
+    }
+    // One batch of extends, and one of releases.
+    const std::string stats = node.ask({"INFO", "commandstats"}).text;
+    CHECK((stats.find("cmdstat_mget:calls=2,") != stats.npos) == may_read_several);
+    CHECK(mine.logged(log_level::info, "refuses the script for several locks") != may_read_several);
 }
 
 TEST_CASE("a user who may not ask for a ttl can lock but neither extend nor inspect", "[servers]")
