@@ -30,14 +30,17 @@ void network::start(instant now) noexcept
     c_.availability.on_connection();
 }
 
-/// If memory runs out, the state of the connection is not known, so it is given up.
+/// If memory runs out, the state of the connection is not known, so it is given up. Returns whether
+/// there was memory.
 template <class Step>
-void network::step_or_break_off(unsigned index, Step step) noexcept
+bool network::step_or_break_off(unsigned index, Step step) noexcept
 {
     try {
         step(c_.nodes[index]->connection());
+        return true;
     } catch (const std::bad_alloc&) {
         c_.nodes[index]->connection().break_off("out of memory");
+        return false;
     }
 }
 
@@ -88,19 +91,33 @@ void network::on_closed(instant now, unsigned index, std::string_view reason) no
 
 node_mask network::take_written() noexcept
 {
-    const node_mask written = std::exchange(c_.shared.written, 0);
+    node_mask written = 0;
+    while (const node_mask of = std::exchange(c_.shared.written, 0)) {
+        written |= of;
+        if (!end_turn(of)) {
+            // The operations that lost a node go on, and may send something to the others.
+            c_.run();
+        }
+    }
+    return written;
+}
+
+/// False: connections were given up.
+bool network::end_turn(node_mask of) noexcept
+{
+    bool has_memory = true;
     encoded_batches same;
-    for (node_mask left = written; left != 0; left &= left - 1) {
-        const auto index = static_cast<unsigned>(std::countr_zero(left));
-        step_or_break_off(index, [&](connection& c) {
+    for (; of != 0; of &= of - 1) {
+        const auto index = static_cast<unsigned>(std::countr_zero(of));
+        has_memory &= step_or_break_off(index, [&](connection& c) {
             // After a failure the words are gone.
             encoded_batches copied = std::exchange(same, {});
             c.on_turn_end(copied);
             same = copied;
         });
+        c_.shared.written &= ~bit(index);
     }
-    c_.shared.written &= ~written;
-    return written;
+    return has_memory;
 }
 
 void network::on_time() noexcept

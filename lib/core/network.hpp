@@ -51,7 +51,9 @@ public:
     {
         return std::exchange(c_.shared.to_close, 0);
     }
-    /// Ends the turn: the nodes to which there is something to write.
+    /// Ends the turn: the nodes to which there is something to write. If memory runs out, the core
+    /// gives connections up and operations end, so the engine then also does what follows from
+    /// `take_to_close`.
     [[nodiscard]] node_mask take_written() noexcept;
     [[nodiscard]] bool has_output(unsigned node) const noexcept
     {
@@ -85,7 +87,8 @@ public:
 
 private:
     template <class Step>
-    void step_or_break_off(unsigned index, Step step) noexcept;
+    bool step_or_break_off(unsigned index, Step step) noexcept;
+    bool end_turn(node_mask of) noexcept;
 
     operation_context& c_;
 };

@@ -127,9 +127,14 @@ void node_links::make_link(unsigned node)
     p.connection->start();
 }
 
+/// If memory runs out at the end of a turn, the core gives connections up and operations end. Their
+/// handlers run in the next turn, which must not wait for an event.
 void node_links::write_all()
 {
     each(network_.take_written(), [this](unsigned i) { write(i); });
+    if (close_given_up()) {
+        driver_.want_turn();
+    }
 }
 
 void node_links::write(unsigned node)
@@ -155,10 +160,13 @@ void node_links::close_link(unsigned node) noexcept
     }
 }
 
-/// Closes the links that the core has given up, at once, so that they report no more events.
-void node_links::close_given_up() noexcept
+/// Closes the links that the core has given up, at once, so that they report no more events. False:
+/// there were none.
+bool node_links::close_given_up() noexcept
 {
-    each(network_.take_to_close(), [this](unsigned i) { close_link(i); });
+    const core::node_mask given_up = network_.take_to_close();
+    each(given_up, [this](unsigned i) { close_link(i); });
+    return given_up != 0;
 }
 
 /// A server that can't be used may have others under its name.

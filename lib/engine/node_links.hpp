@@ -58,7 +58,7 @@ private:
     void note_addresses(unsigned node) noexcept;
     void write(unsigned node);
     void close_link(unsigned node) noexcept;
-    void close_given_up() noexcept;
+    bool close_given_up() noexcept;
 
     const base::settings& settings_;
     const boost::asio::any_io_executor& executor_;

@@ -719,3 +719,58 @@ TEST_CASE("a client that is destroyed with open batches ends each of their opera
     CHECK(w.peers[0]->log.empty());
     w.core.reset();
 }
+
+TEST_CASE("an operation whose batch finds no memory ends in the same turn", "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(3));
+    w.forget_log();
+    for (core::lease* l : w.held) {
+        w.core->operations().extend(w.now, *l, 60s, nullptr).user = &w.calls.emplace_back();
+    }
+    {
+        const scarce_memory none{1};
+        (void)w.core->network().take_written();
+    }
+    CHECK(w.core->operations().finished() == 3);
+    w.settle();
+    CHECK(w.ended(errc::unavailable) == 3);
+    CHECK(w.peers[0]->closes == 1);
+    w.advance(1s);
+    REQUIRE(w.ready() == 3);
+    w.release_all();
+    CHECK(w.keys() == 0);
+    CHECK(w.is_idle());
+}
+
+TEST_CASE("an operation that goes on without memory for a batch still sends in the same turn",
+          "[core][batch]")
+{
+    batch_world w;
+    w.hold(numbered(60));
+    w.lose(1);
+    w.forget_log();
+    // The batch does not fit into the first block of the output.
+    for (unsigned i = 0; w.core->network().buffered_bytes(0) < 59'500; ++i) {
+        w.core->operations()
+            .acquire(w.now, "s" + std::to_string(i), {.timeout = 0ms, .max_attempts = 1})
+            .user = &w.calls.emplace_back();
+    }
+    for (core::lease* l : w.held) {
+        w.core->operations().extend(w.now, *l, 60s, nullptr).user = &w.calls.emplace_back();
+    }
+    failing_allocations memory(0, 1);
+    core::node_mask written = 0;
+    {
+        const failing_allocations::in here(memory);
+        written = w.core->network().take_written();
+    }
+    REQUIRE(memory.failed() == 1);
+    CHECK(w.core->operations().finished() == w.calls.size());
+    // The releases of the attempts that lost the majority.
+    CHECK((written & core::bit(2)) != 0);
+    CHECK(w.core->network().take_written() == 0);
+    w.release_all();
+    w.advance(1s);
+    CHECK(w.peers[2]->master.keys(w.now) == 0);
+}

@@ -385,7 +385,8 @@ void bench_world::settle()
         };
         again = close_given_up() || again;
         each(core->network().take_to_connect(), [&](unsigned i) { dial(i); });
-        each(core->network().take_written(), [&](unsigned i) { carry_out(i); });
+        const node_mask written = inside([&] { return core->network().take_written(); });
+        each(written, [&](unsigned i) { carry_out(i); });
         for (unsigned i = 0; i < peers.size(); ++i) {
             again = serve_strays(i) || again;
             again = serve(i) || again;
