@@ -7,6 +7,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -19,6 +21,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -314,4 +317,51 @@ TEST_CASE("each operation ends once whichever allocation fails and the client th
     }
     CHECK(lives > 50);
     CHECK(node.failures().empty());
+}
+
+TEST_CASE("an operation whose batch finds no memory completes without a further event", "[memory]")
+{
+    constexpr std::size_t locks_in_batch = 60;
+    constexpr std::size_t block_of_output = 64 * 1024;
+    const auto name = [](std::size_t i) { return std::to_string(i) + std::string(240, 'x'); };
+    const scripted_server node([](scripted_connection& c) { return c.serve(); });
+    config c;
+    c.nodes = {node.url()};
+    c.reconnect_backoff_min = c.reconnect_backoff_max = patience;
+    asio::io_context io{1};
+    client locks(io, c);
+    locks.async_run(asio::detached);
+    std::vector<lock> held;
+    for (std::size_t i = 0; i < locks_in_batch; ++i) {
+        locks.async_acquire(name(i), patiently(),
+                            [&held](error_code, lock l) { held.push_back(std::move(l)); });
+    }
+    REQUIRE(run_until(io, [&] { return held.size() == locks_in_batch; }));
+    io.restart();
+    io.poll();
+
+    // No block of output is left over, and the last one has no room for the batch.
+    std::size_t begun = 0;
+    std::size_t ended = 0;
+    for (; locks.stats().buffered_bytes < 3 * block_of_output - 8 * 1024; ++begun) {
+        acquire_options once_only = long_lease();
+        once_only.timeout = 0ms;
+        once_only.max_attempts = 1;
+        locks.async_acquire(name(locks_in_batch + begun), once_only,
+                            [&ended](error_code, const lock&) { ++ended; });
+    }
+    for (lock& l : held) {
+        locks.async_extend(l, 2 * long_ttl, [&ended](error_code) { ++ended; });
+        ++begun;
+    }
+    failing_allocations memory(0, 1);
+    io.restart();
+    {
+        const failing_allocations::in here(memory);
+        io.poll_one();
+    }
+    REQUIRE(memory.failed() == 1);
+    CHECK(ended == 0);
+    io.poll();
+    CHECK(ended == begun);
 }
