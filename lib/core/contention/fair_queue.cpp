@@ -127,11 +127,11 @@ void fair_queue::on_granted(operation& op, instant end) noexcept
 {
     lease& l = *op.subject;
     shared_.stats.notified_attempts_granted += op.wait.was_notified ? 1 : 0;
-    const bool is_first = uses_.find(key_of_use(l), shared_.now) == nullptr;
+    const bool is_new_use = uses_.find(key_of_use(l), shared_.now) == nullptr;
     recent_uses::use& use = uses_.note(key_of_use(l), shared_.now, end);
     if (op.wait.has_ticket) {
         use.asked = shared_.now;
-        if (is_first) {
+        if (is_new_use) {
             use.do_others_wait = true;  // until the node answers whether they do
             use.member = op.wait.member;
         }
@@ -236,8 +236,8 @@ bool fair_queue::ask_place(operation& op)
                       .ttl = std::chrono::ceil<std::chrono::milliseconds>(2 * longest_poll()),
                       .still_before = is_idle(op) ? w.before.value_or(0) : 0});
     w.has_ticket = true;
-    // The node may change the key of the ticket before its own for this question, and notifies no
-    // client of its own commands.
+    // If the client reports the queue, the node may change the key that is watched, and does not
+    // notify this client of that.
     w.is_watched = w.is_watched && !is_idle(op);
     set_poll(op, shared_.now + settings_.node_timeout);
     return true;
@@ -302,7 +302,7 @@ void fair_queue::on_placed(operation& op, const queue_place& found)
             watch(op);
         }
     } else if (found.removed > 0) {
-        ask_again(op);  // the node removes only so many at once
+        ask_again(op);  // the node removes 100 at most
     } else {
         // The ticket before is of a stranger, and cannot be watched.
         enter(op, stage::behind, w.node);

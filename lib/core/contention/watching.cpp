@@ -206,8 +206,8 @@ instant fair_queue::end_of_watch(const operation& op) noexcept
 }
 
 /// How long a waiter finds the lock free, and the queue before its ticket unchanged, until it takes
-/// the waiters before it for dead. They need this time for an attempt, however far they are from
-/// the nodes. One that made an attempt in vain knows that the lock may be held at other nodes.
+/// the waiters before it for dead. A waiter far from the nodes needs this time for an attempt. A
+/// waiter that made an attempt in vain waits longer, since the lock may be held at other nodes.
 nanos fair_queue::idle_time(const operation& op) const noexcept
 {
     constexpr nanos shortest = std::chrono::milliseconds{250};

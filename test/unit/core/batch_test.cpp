@@ -354,19 +354,6 @@ TEST_CASE("batches of both kinds in one turn reach all nodes, also behind many o
     CHECK(w.calls_of(resp::release_batch_script, 2) == w.calls_of(resp::release_batch_script, 0));
 }
 
-TEST_CASE("a node that cannot run a batch for now is asked again later", "[core][batch]")
-{
-    batch_world w;
-    w.hold(numbered(3));
-    w.refuse("EVAL", "BUSY Redis is busy running a script.");
-    w.release_all();
-    CHECK(w.ended(errc::unavailable) == 3);
-    w.refuse_nothing();
-    w.advance(5s);
-    CHECK(w.keys() == 0);
-    CHECK(w.is_idle());
-}
-
 TEST_CASE("a false reply to a batch closes the connection", "[core][batch][liar]")
 {
     const std::string_view reply =
@@ -495,6 +482,7 @@ TEST_CASE("an error about the state of a node does not end its batches", "[core]
     w.refuse_nothing();
     w.advance(5s);
     REQUIRE(w.keys() == 0);
+    CHECK(w.is_idle());
     w.hold(numbered(2));
     w.forget_log();
     w.release_all();
