@@ -2,18 +2,17 @@
 
 #include "base/instant.hpp"
 
-#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace redlock::core {
 
 /**
  * Remembers which resources the client uses again and again, and whether other clients wait for
- * them. It is a table that grows with the resources in use, up to 512 KiB. A resource that is not
- * in it is asked for as if no other client waited.
+ * them. A resource that is not remembered is asked for as if no other client waited.
  */
 class recent_uses {
 public:
@@ -22,7 +21,6 @@ public:
     static constexpr base::nanos remembered = std::chrono::milliseconds{100};
 
     struct use {
-        std::uint64_t resource = 0;
         base::instant until = base::instant::min();
         /// When it was last known whether others wait, or when the uses began.
         base::instant asked{};
@@ -39,21 +37,11 @@ public:
     use& note(std::uint64_t resource, base::instant now, base::instant until) noexcept;
 
 private:
-    /// The number of places that a resource may have. They are adjacent.
-    static constexpr std::size_t ways = 8;
-    static constexpr std::size_t fewest = 256 / ways;
-    static constexpr std::size_t most = 8192 / ways;
+    static constexpr std::size_t most = 8192;
 
-    using bucket = std::array<use, ways>;
-
-    [[nodiscard]] bucket& bucket_of(std::uint64_t resource) noexcept
-    {
-        return table_[static_cast<std::size_t>(resource) & (table_.size() - 1)];
-    }
-    [[nodiscard]] use& oldest(std::uint64_t resource) noexcept;
-    bool grow() noexcept;
-
-    std::vector<bucket> table_ = std::vector<bucket>(fewest);
+    boost::unordered_flat_map<std::uint64_t, use> uses_;
+    /// In place of one for which there was no memory.
+    use forgotten_;
 };
 
 }  // namespace redlock::core

@@ -33,12 +33,12 @@ TEST_CASE("a client remembers its uses of many resources until they end", "[core
         recent_uses::use& made = table.note(nth(i), now, now + 1s);
         REQUIRE(made.asked == now);
         REQUIRE_FALSE(made.do_others_wait);
-        made.member = static_cast<unsigned>(i);
+        made.do_others_wait = i % 2 == 0;
     }
     for (std::uint64_t i = 0; i < many; ++i) {
         const recent_uses::use* const found = table.find(nth(i), now + 1s);
         REQUIRE(found != nullptr);
-        REQUIRE(found->member == i);
+        REQUIRE(found->do_others_wait == (i % 2 == 0));
     }
     CHECK(table.find(nth(0), now + 1s + 1ns) == nullptr);
 }
@@ -60,35 +60,47 @@ TEST_CASE("a use that goes on keeps what is known of the others that wait", "[co
     CHECK(later.asked == now + 1s);
 }
 
-TEST_CASE("a use replaces one that ends earlier if there is no room for more",
-          "[core][recent_uses]")
+TEST_CASE("a client forgets the uses that have ended if there are many", "[core][recent_uses]")
 {
     recent_uses table;
     const instant now{};
-    // More uses than the table can hold.
+    const std::uint64_t many = 8000;
+    for (std::uint64_t i = 0; i < many; ++i) {
+        table.note(nth(i), now, now + (i % 4 == 0 ? 2s : 1s));
+    }
+    for (std::uint64_t i = many; i < many + 1000; ++i) {
+        table.note(nth(i), now + 2s, now + 3s);
+    }
+    for (std::uint64_t i = 0; i < many + 1000; ++i) {
+        REQUIRE((table.find(nth(i), now + 2s) != nullptr) == (i >= many || i % 4 == 0));
+    }
+}
+
+TEST_CASE("a client forgets all uses if there are too many at a time", "[core][recent_uses]")
+{
+    recent_uses table;
+    const instant now{};
     const std::uint64_t many = 40'000;
-    table.note(nth(many), now, now + 1h).do_others_wait = true;
-    std::uint64_t known = 0;
     for (std::uint64_t i = 0; i < many; ++i) {
         table.note(nth(i), now, now + 1s);
     }
+    std::uint64_t known = 0;
     for (std::uint64_t i = 0; i < many; ++i) {
         known += table.find(nth(i), now) != nullptr ? 1U : 0U;
     }
-    CHECK(known > 8000);
-    CHECK(known < 8192);
-    const recent_uses::use* const found = table.find(nth(many), now + 30min);
-    REQUIRE(found != nullptr);
-    CHECK(found->do_others_wait);
+    CHECK(known == many % 8192);
+    CHECK(table.find(nth(many - 1), now) != nullptr);
 }
 
-TEST_CASE("a use is remembered without memory for more of them", "[core][recent_uses]")
+TEST_CASE("a client without memory remembers no further use", "[core][recent_uses]")
 {
     recent_uses table;
     const instant now{};
+    table.note(nth(0), now, now + 1s);
     const test::scarce_memory scarce{1};
-    for (std::uint64_t i = 0; i < 1000; ++i) {
-        table.note(nth(i), now, now + 1s);
-        REQUIRE(table.find(nth(i), now) != nullptr);
+    for (std::uint64_t i = 1; i < 100; ++i) {
+        CHECK_FALSE(table.note(nth(i), now, now + 1s).do_others_wait);
     }
+    CHECK(table.find(nth(0), now) != nullptr);
+    CHECK(table.find(nth(99), now) == nullptr);
 }
