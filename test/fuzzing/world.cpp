@@ -354,10 +354,10 @@ void world::take_written(unsigned node)
 void world::settle()
 {
     for (bool again = true; again;) {
-        again = core_.operations().finished() > 0 || core_.news() > 0;
+        take_finished();
+        (void)core_.network().take_written();
         const node_mask given_up = core_.network().take_to_close();
         const node_mask wanted = core_.network().take_to_connect();
-        (void)core_.network().take_written();
         for (unsigned i = 0; i < nodes(); ++i) {
             peer& p = *peers_[i];
             if ((given_up & bit(i)) != 0) {
@@ -372,11 +372,12 @@ void world::settle()
             collect(i);
             match(i);
         }
-        take_finished();
+        again = false;
         for (unsigned i = 0; i < nodes(); ++i) {
             const bool has_more = core_.network().has_output(i) && !peers_[i]->writing;
             again = serve(i) || has_more || again;
         }
+        again = again || core_.operations().finished() > 0 || core_.news() > 0;
     }
     check();
 }
