@@ -93,8 +93,8 @@ TEST_CASE_METHOD(fixture, "an acquire refuses what makes no sense", "[arguments]
          {std::string(max_label_size + 1, 'x'), std::string("a\nb"), std::string(1, '\0')}) {
         CHECK(with([&](auto& o) { o.label = label; }) == errc::invalid_label);
     }
-    for (const char* name : {"r:redlock:holder", "r:redlock:queue", "r:redlock:ticket"}) {
-        CHECK(acquire(name, long_lease()) == errc::invalid_resource);
+    for (const char* reserved : {"r:redlock:holder", "r:redlock:queue", "r:redlock:ticket"}) {
+        CHECK(acquire(reserved, long_lease()) == errc::invalid_resource);
     }
     CHECK(locks->stats().attempts == 0);
 }
