@@ -91,7 +91,8 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     // The result. After a successful acquire or adopt the `subject` is the held lease.
     error_code error;
     release_result released = release_result::not_held;
-    redlock::inspection inspection;
+    /// Of an inspect; otherwise null.
+    std::unique_ptr<redlock::inspection> inspection;
 };
 
 /// Operations whose coroutine can go on, or which have ended.

@@ -1,5 +1,8 @@
 #include "core/scheduler.hpp"
 
+#include <memory>
+#include <utility>
+
 namespace redlock::core {
 
 using base::instant;
@@ -7,6 +10,8 @@ using base::nanos;
 
 operation& scheduler::begin(operation::kind what, report* r)
 {
+    auto inspection =
+        what == operation::kind::inspect ? std::make_unique<redlock::inspection>() : nullptr;
     operation& op = records_.take();
     op.what = what;
     op.subject = nullptr;
@@ -26,9 +31,7 @@ operation& scheduler::begin(operation::kind what, report* r)
     op.cancelled = {};
     op.error = {};
     op.released = release_result::not_held;
-    if (what == operation::kind::inspect) {
-        op.inspection = {};
-    }
+    op.inspection = std::move(inspection);
     op.renewal = nullptr;
     op.may_wait = op.may_be_roused = false;
     op.wait = {};

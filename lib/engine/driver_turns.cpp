@@ -130,8 +130,8 @@ void driver::complete(core::operation& op)
     detail::outcome what;
     what.error = op.error;
     what.released = op.released;
-    if (op.what == core::operation::kind::inspect) {
-        what.inspection = std::move(op.inspection);
+    if (op.inspection) {
+        what.inspection = std::move(*op.inspection);
     }
     if (op.subject != nullptr) {
         what.held = detail::held_lease(shared_from_this(), *op.subject);

@@ -98,7 +98,7 @@ void world::conclude(caller& c, core::operation& op)
             return;
         case kind::extend: conclude_extend(c); return;
         case kind::release: conclude_release(c, op.released); return;
-        case kind::inspect: check_inspection(op.inspection); return;
+        case kind::inspect: check_inspection(*op.inspection); return;
         case kind::wait_lost: require(false, "a wait for a loss ends for a reason"); return;
         case kind::renew: return;
     }

@@ -480,7 +480,8 @@ void client::complete(core::operation& op)
     }
     const bool gives =
         c.what == core::operation::kind::acquire || c.what == core::operation::kind::adopt;
-    const ending e{op.error, op.released, op.inspection, gives && !op.error ? op.subject : nullptr};
+    const ending e{op.error, op.released, op.inspection ? *op.inspection : inspection{},
+                   gives && !op.error ? op.subject : nullptr};
     core_->operations().recycle(op);
     w_.say("c", index_, " task ", c.task, ": operation ", c.serial, " on ", c.resource,
            " ends: ", e.error ? e.error.message() : "success");

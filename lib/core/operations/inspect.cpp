@@ -16,7 +16,7 @@ operation_coroutine run_inspect(operation_context& c, operation& op)
     if (op.cancelled) {
         co_return c.give_up(op);
     }
-    conclude_inspection(*r, op.subject->token.view(), c.settings, c.shared.now, op.inspection);
+    conclude_inspection(*r, op.subject->token.view(), c.settings, c.shared.now, *op.inspection);
     fill_report(op, *r, c.nodes, c.shared.now);
     if (op.report != nullptr) {
         report_key_groups(*r, *op.report);

@@ -198,7 +198,7 @@ bool bench_world::take_finished()
         ++c.completions;
         c.error = op->error;
         c.released = op->released;
-        c.found = op->inspection;
+        c.found = op->inspection ? *op->inspection : inspection{};
         c.ended = now;
         const bool gives =
             op->what == core::operation::kind::acquire || op->what == core::operation::kind::adopt;
