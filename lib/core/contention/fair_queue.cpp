@@ -324,10 +324,13 @@ bool fair_queue::note_place(operation& op, const queue_place& found) noexcept
     const bool may_be_idle = was_poll || found.before == 1 || !found.predecessor ||
                              !nodes_[w.node]->notifications().can_track();
     if (found.lock_ttl != no_key) {
-        w.idle_since.reset();
         w.found_free = false;
         w.refused_until = end_of_key(found.lock_ttl);
-    } else if (may_be_idle && (!w.idle_since || !is_same || w.before != found.before)) {
+    }
+    const bool has_moved = !is_same || w.before != found.before;
+    if (found.lock_ttl != no_key || (has_moved && found.before > 1)) {
+        w.idle_since.reset();
+    } else if (may_be_idle && (has_moved || !w.idle_since)) {
         w.idle_since = shared_.now;
     }
     if (!is_same) {

@@ -713,6 +713,24 @@ TEST_CASE("a waiter begins to count the time of a free lock again if the queue m
     CHECK(c.held != nullptr);
 }
 
+TEST_CASE("a waiter far back polls no more often if it finds the lock free while the queue moves",
+          "[core][fair_queue]")
+{
+    queue_world w;
+    const auto nth = [](int i) { return std::string(14, 'a') + std::to_string(10 + i); };
+    for (int i = 0; i < 40; ++i) {
+        w.join(nth(i));
+    }
+    (void)w.waiting();
+    w.give_back_all();
+    for (int i = 0; i < 30; ++i) {
+        w.leave(nth(i));
+        w.advance(100ms);
+    }
+    CHECK(w.told().polls >= 5);
+    CHECK(w.told().polls <= 8);
+}
+
 TEST_CASE("a waiter is notified of the end of a ticket whose life its own question shortened",
           "[core][fair_queue]")
 {
