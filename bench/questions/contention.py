@@ -40,9 +40,8 @@ def contend(name, hold_ms, seconds, quick=False, rounds=None):
 
 def cases(quick):
     in_one = ["lone worker", "one process", "8 clients", "64 clients", "256 clients",
-              "one process, delay", "64 clients, delay", "node-redlock"]
-    in_eight = ["lone worker", "64 clients", "8 processes", "8 processes, delay",
-                "8 x node-redlock"]
+              "64 clients, delay", "node-redlock"]
+    in_eight = ["lone worker", "64 clients", "8 processes", "8 x node-redlock"]
     if quick:
         return [contend(name, 1, 2, quick)
                 for name in ["lone worker", "one process", "64 clients", "8 processes"]]

@@ -169,7 +169,8 @@ class Questions(unittest.TestCase):
         told = subprocess.run([BENCH / "run", "--list"], capture_output=True, text=True, check=True)
         seconds = [float(line.split()[1]) for line in told.stdout.splitlines()]
         self.assertEqual(len(seconds), len(all_questions()))
-        self.assertLess(sum(seconds), 570)
+        # Each question also starts its servers, which takes a second or two.
+        self.assertLess(sum(seconds), 580)
 
 
 class Servers(unittest.TestCase):
@@ -290,8 +291,8 @@ class Running(unittest.TestCase):
                         "bytes_per_cycle"]:
                 self.assertGreater(figures[key]["median"], 0, key)
                 self.assertIn("ratio", figures[key])
-            # Five SETs and five releases, of some hundred bytes each, and their answers.
-            self.assertTrue(1000 < figures["bytes_per_cycle"]["median"] < 2500, figures)
+            # Five SETs of some hundred bytes each, five releases in batches, and their answers.
+            self.assertTrue(700 < figures["bytes_per_cycle"]["median"] < 2500, figures)
             self.assertNotIn("127.0.0.1", case["command"])
         self.assertEqual(told["cases"][0]["figures"]["cycles_per_second"]["ratio"]["median"], 1)
         if plots.is_there():
