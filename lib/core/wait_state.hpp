@@ -10,8 +10,7 @@
 
 namespace redlock::core {
 
-/// The end of a key that has no ttl, whose ttl no node returned, or that this client has extended
-/// since.
+/// The end of a key that has no ttl, or whose ttl no node returned.
 inline constexpr base::instant unknown_end = base::instant::max();
 
 /// What an acquire waits for at a node between two attempts.
@@ -38,8 +37,6 @@ struct wait_state {
     bool was_notified = false;
     /// The lock was found free, and no key of it was seen since.
     bool found_free = false;
-    /// The node did not run the script in the form in which it was sent.
-    bool was_asked_again = false;
     /// The present attempt or question is a poll, though the node would have notified the client.
     bool is_poll = false;
     /// Among several resources, the number of the one that is in the way, from one.

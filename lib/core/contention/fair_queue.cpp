@@ -243,17 +243,14 @@ bool fair_queue::ask_place(operation& op)
     return true;
 }
 
-/// Asks for the place outside of the acquire's own steps.
+/// The acquire goes on, and asks for its place.
 void fair_queue::ask_again(operation& op) noexcept
 {
-    try {
-        if (ask_place(op)) {
-            return;
-        }
-    } catch (const std::bad_alloc&) {
-        // The next poll asks.
-    }
-    set_poll(op, shared_.now + std::max(op.wait.backoff, least_wait));
+    wait_state& w = op.wait;
+    w.at = stage::behind;
+    w.is_notified = true;
+    w.is_watched = false;
+    go_on(op);
 }
 
 void fair_queue::on_place(const lease& l, unsigned index, place_answer what,
@@ -263,25 +260,17 @@ void fair_queue::on_place(const lease& l, unsigned index, place_answer what,
     if (op == nullptr || op->wait.at != stage::asked) {
         return;
     }
-    wait_state& w = op->wait;
-    if (what == place_answer::again && !std::exchange(w.was_asked_again, true)) {
-        ask_again(*op);
-        return;
-    }
-    try {
-        if (what == place_answer::placed) {
-            w.was_asked_again = false;
-            on_placed(*op, found);
-        } else {
+    switch (what) {
+        case place_answer::placed: on_placed(*op, found); return;
+        case place_answer::again: ask_again(*op); return;
+        case place_answer::refused:
             give_ticket_back(*op);
             watch_without_ticket(*op);
-        }
-    } catch (const std::bad_alloc&) {
-        set_poll(*op, shared_.now + std::max(w.backoff, least_wait));
+            return;
     }
 }
 
-void fair_queue::on_placed(operation& op, const queue_place& found)
+void fair_queue::on_placed(operation& op, const queue_place& found) noexcept
 {
     wait_state& w = op.wait;
     const bool is_watched = note_place(op, found) && w.is_watched;

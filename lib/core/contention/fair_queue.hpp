@@ -74,7 +74,6 @@ public:
     void on_notification(unsigned index, notification what, std::string_view key) noexcept override;
     void on_place(const lease& l, unsigned index, place_answer what,
                   const queue_place& found) noexcept override;
-    void on_extended(const lease& l) noexcept override;
     void on_left(const lease& l, unsigned member, bool others_wait) noexcept override;
 
     /// The time that a majority takes to answer, smoothed.
@@ -99,7 +98,7 @@ private:
                                                     bool (*may)(const node&)) const;
     [[nodiscard]] bool ask_place(operation& op);
     void ask_again(operation& op) noexcept;
-    void on_placed(operation& op, const queue_place& found);
+    void on_placed(operation& op, const queue_place& found) noexcept;
     [[nodiscard]] bool note_place(operation& op, const queue_place& found) noexcept;
     void move_to_queue_of(operation& op, unsigned member);
     void give_ticket_back(operation& op) noexcept;
@@ -109,11 +108,12 @@ private:
     void end_wait(operation& op) noexcept;
 
     // What a waiter waits for.
-    void watch(operation& op);
+    void watch(operation& op) noexcept;
     void wait_without_notification(operation& op) noexcept;
     void watch_without_ticket(operation& op);
     void on_lock_free(operation& op) noexcept;
     void wake(operation& op, bool is_notified) noexcept;
+    void go_on(operation& op) noexcept;
     void set_poll(operation& op, base::instant when) noexcept;
     [[nodiscard]] base::instant end_of_pause(const operation& op) const noexcept;
     void poll_within(operation& op, base::nanos longest) noexcept;

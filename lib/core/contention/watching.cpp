@@ -45,7 +45,7 @@ std::optional<ticket_key> read_ticket_key(std::string_view key) noexcept
 }  // namespace
 
 /// Asks the node for a notification of what the acquire waits for.
-void fair_queue::watch(operation& op)
+void fair_queue::watch(operation& op) noexcept
 {
     wait_state& w = op.wait;
     notifications& of_node = nodes_[w.node]->notifications();
@@ -53,8 +53,13 @@ void fair_queue::watch(operation& op)
         wait_without_notification(op);
         return;
     }
-    of_node.watch(*op.subject, awaited_resource(op),
-                  w.at == stage::behind ? std::optional(w.predecessor) : std::nullopt);
+    try {
+        of_node.watch(*op.subject, awaited_resource(op),
+                      w.at == stage::behind ? std::optional(w.predecessor) : std::nullopt);
+    } catch (const std::bad_alloc&) {
+        wait_without_notification(op);
+        return;
+    }
     set_poll(op, shared_.now + std::max<nanos>(w.backoff, settings_.node_timeout));
 }
 
@@ -137,9 +142,17 @@ void fair_queue::wake(operation& op, bool is_notified) noexcept
     w.attempt_due = true;
     w.is_notified = is_notified;
     w.is_watched = false;
-    if (!w.has_ticket) {
+    if (w.has_ticket) {
+        go_on(op);
+    } else {
         poll_within(op, 4 * round_trip_);
-    } else if (is_asleep(op)) {
+    }
+}
+
+void fair_queue::go_on(operation& op) noexcept
+{
+    op.wait.poll_at = shared_.now;
+    if (is_asleep(op)) {
         scheduler_.resume(op);
     }
 }
@@ -301,18 +314,6 @@ void fair_queue::on_released(const lease& l) noexcept
     }
 }
 
-/// A server does not notify a client of its own commands, so what is known of the key's end is out
-/// of date.
-void fair_queue::on_extended(const lease& l) noexcept
-{
-    if (scheduler_.count_of(operation::kind::acquire) == 0) {
-        return;
-    }
-    for (const std::string& resource : l.resources()) {
-        for_waiters(resource, [](operation& op) { op.wait.refused_until = unknown_end; });
-    }
-}
-
 void fair_queue::on_ticket_gone(std::string_view resource, const ticket& gone) noexcept
 {
     for_waiters(resource, [&](operation& op) {
@@ -321,8 +322,7 @@ void fair_queue::on_ticket_gone(std::string_view resource, const ticket& gone) n
         }
         op.wait.is_watched = false;
         if (op.wait.at == stage::behind) {
-            op.wait.is_notified = true;
-            set_poll(op, shared_.now);
+            ask_again(op);
         }
     });
 }

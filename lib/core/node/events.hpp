@@ -54,8 +54,6 @@ public:
     /// The node has answered the question for a place. `found` is only for `placed`.
     virtual void on_place(const lease& l, unsigned node, place_answer what,
                           const queue_place& found) noexcept = 0;
-    /// The node has extended the keys of the lease.
-    virtual void on_extended(const lease& l) noexcept = 0;
     /// The node has answered a `leave`. `member`: the number of the resource among several, from
     /// one.
     virtual void on_left(const lease& l, unsigned member, bool others_wait) noexcept = 0;

@@ -113,7 +113,6 @@ bool take_extend(node_parts& n, const pending& p, script_result result, const re
     round& asked = p.of_round();
     switch (result) {
         case script_result::yes:
-            n.state.events.waiters.on_extended(*asked.of);
             asked.of->granted.fetch_or(bit(n.state.index), std::memory_order_relaxed);
             on_granted(n, asked);
             return true;

@@ -88,7 +88,6 @@ struct node_reports final : core::round_events, core::key_events, core::connecti
     void on_counter(core::round& /*r*/, unsigned /*node*/,
                     const core::counter_answer& /*answer*/) override
     {}
-    void on_extended(const core::lease& /*l*/) noexcept override {}
     void on_watched(const core::lease& /*l*/, unsigned /*node*/,
                     std::int64_t /*ttl_ms*/) noexcept override
     {}
