@@ -18,7 +18,6 @@ namespace {
 constexpr nanos poll_of_one = std::chrono::milliseconds{1};
 /// The polls of all clients for one resource: the longer, the more tickets are before.
 constexpr nanos poll_a_ticket = std::chrono::milliseconds{3};
-constexpr nanos unnotified_poll_a_ticket = std::chrono::milliseconds{10};
 /// A turn of a client without notifications takes at least as long.
 constexpr int round_trips_a_turn = 4;
 /// A poll also renews the ticket, whose ttl is twice as long. It is long, since each renewal
@@ -73,8 +72,8 @@ void fair_queue::wait_without_notification(operation& op) noexcept
         const auto before = static_cast<std::int64_t>(w.before.value_or(0));
         const nanos stayed = shared_.now - w.watched_since;
         wait = std::max(round_trips_a_turn * round_trip_ * before, stayed / 4);
-        wait = std::min<nanos>({wait, settings_.backoff_min + unnotified_poll_a_ticket * before,
-                                settings_.backoff_max});
+        wait = std::min<nanos>(
+            {wait, settings_.backoff_min + poll_a_ticket * before, settings_.backoff_max});
         wait -= shared_.random_below(wait / 4);
     }
     set_poll(op, shared_.now + std::max(wait, least_wait));
@@ -223,10 +222,9 @@ instant fair_queue::end_of_watch(const operation& op) noexcept
 /// waiter that made an attempt in vain waits longer, since the lock may be held at other nodes.
 nanos fair_queue::idle_time(const operation& op) const noexcept
 {
-    constexpr nanos shortest = std::chrono::milliseconds{250};
-    return op.wait.found_free
-               ? usual_longest_poll
-               : std::clamp<nanos>(3 * settings_.node_timeout, shortest, usual_longest_poll);
+    const nanos usual =
+        std::max<nanos>(3 * settings_.node_timeout, settings_.max_poll_interval / 4);
+    return op.wait.found_free ? usual_longest_poll : std::min(usual, usual_longest_poll);
 }
 
 bool fair_queue::is_idle(const operation& op) const noexcept

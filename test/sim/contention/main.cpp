@@ -98,7 +98,7 @@ double longest_gap_ms(const plan& p)
         return 3 * standstill_ms;
     }
     // A poll finds what no notification reports. If the first client is dead, the second one polls
-    // after half of this interval and again 250 ms later, which is earlier.
+    // after half of this interval and again a quarter of it later, which is earlier.
     return static_cast<double>(redlock::config{}.max_poll_interval.count());
 }
 
