@@ -97,8 +97,7 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
 
 /// Operations whose coroutine can go on, or which have ended.
 using operation_queue = list<operation, in_queue>;
-/// Acquires that wait for the same thing: in a queue, acquires of one reentrant owner; otherwise
-/// acquires of several resources with the same one in their way. No acquire is in both.
+/// Acquires of several resources with the same one in their way.
 using waiter_list = list<operation, in_waiter_list>;
 /// All operations that began and have not completed.
 using operation_list = list<operation, in_flight>;

@@ -3,7 +3,6 @@
 #include "core/quorum/reports.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -12,12 +11,6 @@ namespace redlock::core {
 using base::instant;
 
 namespace {
-
-/// Others may have the same.
-std::uint64_t hash_of_owner(const operation& op, std::string_view resource) noexcept
-{
-    return hash_of(resource) ^ std::hash<const char*>{}(op.owner.get());
-}
 
 /// The end of the key that those behind `first` wait for; `unknown_end`: not known.
 instant known_end(const lease& first) noexcept
@@ -95,14 +88,6 @@ void contention::wait_behind(operation& op, lease& first)
         first.queue = &made;
     }
     scheduler_.set_timer(op, availability_.next_look(op));
-    if (op.owner) {
-        try {
-            of_owners_[hash_of_owner(op, first.resource)].push_back(op);
-        } catch (...) {
-            scheduler_.cancel_timer(op);
-            throw;
-        }
-    }
     wait_queue& q = *first.queue;
     const bool is_first = op.attempts_made > 0 || q.waiting.empty();
     op.queue = &q;
@@ -130,20 +115,8 @@ void contention::leave_queue(operation& op) noexcept
     q.waiting.remove(op);
     --waiting_;
     scheduler_.cancel_timer(op);
-    if (op.owner) {
-        forget_owner(op);
-    }
     if (was_first && !q.waiting.empty()) {
         set_timer_of_first(q);
-    }
-}
-
-void contention::forget_owner(operation& op) noexcept
-{
-    const auto its = of_owners_.find(hash_of_owner(op, op.subject->resource));
-    its->second.remove(op);
-    if (its->second.empty()) {
-        of_owners_.erase(its);
     }
 }
 
@@ -262,12 +235,13 @@ void contention::resume_waiters_of_owner(const operation& had) noexcept
 {
     for (const std::string& resource : had.subject->resources()) {
         between_clients_.resume_waiters_of_owner(had, resource);
-        const auto its = of_owners_.find(hash_of_owner(had, resource));
-        operation* next = its == of_owners_.end() ? nullptr : &its->second.front();
+        const lease* const leader = leaders_.find(resource);
+        wait_queue* const q = leader == nullptr ? nullptr : leader->queue;
+        operation* next = q == nullptr || q->waiting.empty() ? nullptr : &q->waiting.front();
         while (next != nullptr) {
             operation& op = *next;
-            next = its->second.after(op);  // the list may end with `op`
-            if (op.owner == had.owner && op.subject->resource == resource) {
+            next = q->waiting.after(op);
+            if (op.owner == had.owner) {
                 resume(op);
             }
         }

@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 
 namespace redlock::core {
 
@@ -79,7 +78,6 @@ private:
     void pass_lead(lease& from, lease& to, operation& op) noexcept;
     void resume(operation& op) noexcept;
     void resume_waiters_of_owner(const operation& had) noexcept;
-    void forget_owner(operation& op) noexcept;
 
     node_context& shared_;
     const base::settings& settings_;
@@ -90,8 +88,6 @@ private:
 
     pool<wait_queue> queues_;
     std::size_t waiting_ = 0;
-    /// Acquires in queues that have an owner, by owner and resource.
-    std::unordered_map<std::uint64_t, waiter_list> of_owners_;
 };
 
 }  // namespace redlock::core
