@@ -232,6 +232,9 @@ template <class Write>
 std::string model_master::write_batch(instant now, session& s, const words& keys, const words& args,
                                       Write write)
 {
+    if (refusals.contains("MGET")) {
+        return error("ERR The user executing the script can't run this command or subcommand");
+    }
     // MGET tracks its keys after it has read all of them.
     std::vector<bool> ours;
     for (std::size_t i = 0; i < keys.size(); ++i) {

@@ -498,11 +498,11 @@ void server::step_clock(nanos ahead)
 void server::flush_scripts()
 {
     master.flush_scripts();
-    if (!master.has_delifeq && !master.has_delex) {
-        return;
-    }
-    const bool was_refused = master.refusals.contains("DELEX");
-    for (const char* name : {"DELIFEQ", "DELEX"}) {
+    // The script for several locks calls MGET.
+    const bool is_native = master.has_delifeq || master.has_delex;
+    const auto changed = is_native ? std::vector{"DELIFEQ", "DELEX"} : std::vector{"MGET"};
+    const bool was_refused = master.refusals.contains(changed.back());
+    for (const char* name : changed) {
         if (was_refused) {
             master.refusals.erase(name);
         } else {
