@@ -316,7 +316,11 @@ void application::prove(const std::string& resource)
     o.ttl = some_ttl();
     // A client without pings doesn't notice that an idle connection is half open.
     const bool may_be_surprised = w_.planned().has(fault::half_open) && !w_.planned().pings;
-    o.timeout = may_be_surprised ? 500ms : 0ms;
+    // Nodes that do not agree on a fencing token do so when their dates have gone on a little.
+    const bool may_disagree = w_.planned().fencing && w_.planned().has(fault::clock_offset);
+    o.timeout = may_disagree       ? ceil<milliseconds>(w_.planned().counter_slack / 2)
+                : may_be_surprised ? 500ms
+                                   : 0ms;
     (void)c_.acquire(0, resource, o);
 }
 

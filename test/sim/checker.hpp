@@ -253,6 +253,7 @@ private:
     void on_set(unsigned client, unsigned node, const std::string& token, bool is_error,
                 bool was_refused, std::span<const std::string> keys);
     [[nodiscard]] bool has_met_itself_only(const call& c) const;
+    [[nodiscard]] bool is_counter_ahead(const call& c) const;
     void check_unavailable(const call& c, const std::string& who) const;
     [[nodiscard]] bool has_agreed(const token_users& users) const;
     void check_expired(const call& c, const std::string& who) const;
