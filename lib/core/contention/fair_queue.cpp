@@ -127,7 +127,7 @@ void fair_queue::on_granted(operation& op, instant end) noexcept
 {
     lease& l = *op.subject;
     shared_.stats.notified_attempts_granted += op.wait.was_notified ? 1 : 0;
-    const bool is_new_use = uses_.find(key_of_use(l), shared_.now) == nullptr;
+    const bool is_new_use = op.wait.has_ticket && uses_.find(key_of_use(l), shared_.now) == nullptr;
     recent_uses::use& use = uses_.note(key_of_use(l), shared_.now, end);
     if (op.wait.has_ticket) {
         use.asked = shared_.now;
