@@ -125,6 +125,8 @@ plan make_plan(const options& o)
     if (p.is_tight()) {
         p.key_prefix += std::string(r.below(400), 'k');
         p.tasks = static_cast<unsigned>(r.between(1, 6));
+        // A client that can neither send nor keep a release leaves the key until its ttl ends.
+        p.max_pending_releases = std::max<std::size_t>(p.max_pending_releases, 1);
     }
     random_source limits(o.seed, 304);
     const auto some = [&limits](std::size_t most) {
