@@ -91,7 +91,7 @@ struct operation : sleeper, list_hook<in_queue>, list_hook<in_flight>, list_hook
     // The result. After a successful acquire or adopt the `subject` is the held lease.
     error_code error;
     release_result released = release_result::not_held;
-    /// Of an inspect; otherwise null.
+    /// The result of an inspect; null for other operations.
     std::unique_ptr<redlock::inspection> inspection;
 };
 

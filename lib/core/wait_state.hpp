@@ -18,7 +18,7 @@ struct wait_state {
     enum class stage : std::uint8_t {
         none,    ///< nothing
         asked,   ///< the answer of the node, which was asked for a place in the queue
-        behind,  ///< the end of the ticket before its own
+        behind,  ///< the end of the ticket before its own, or the moment to ask for its place
         first,   ///< the end of the lock; no ticket is before its own, or it has none
     };
 
@@ -31,7 +31,7 @@ struct wait_state {
     bool is_watched = false;
     /// The lock may be free, so an attempt is due.
     bool attempt_due = false;
-    /// A notification has come, and no attempt or question has followed yet.
+    /// The next attempt or question is no poll: a notification or an answer of the node led to it.
     bool is_notified = false;
     /// A notification has led to the present attempt.
     bool was_notified = false;

@@ -76,7 +76,6 @@ turn fair_queue::next_turn(operation& op)
         }
         case stage::behind:
             if (shared_.now >= w.poll_at) {
-                shared_.stats.polls += std::exchange(w.is_notified, false) ? 0U : 1U;
                 w.is_poll = w.is_watched;
                 break;
             }
@@ -88,9 +87,13 @@ turn fair_queue::next_turn(operation& op)
             }
             return {turn::kind::pause, end_of_pause(op)};
     }
+    const bool is_poll = w.at == stage::behind && !w.is_notified;
     if (!ask_place(op)) {
+        w.attempt_due = w.is_notified;
         return {};
     }
+    shared_.stats.polls += is_poll ? 1 : 0;
+    w.is_notified = false;
     return {turn::kind::pause, end_of_pause(op)};
 }
 

@@ -27,9 +27,9 @@
 namespace redlock::core {
 
 /**
- * The order between clients. A waiter takes a ticket at one node, the same for all clients, and
- * waits for the end of the ticket before its own; the first one waits for the end of the lock. See
- * docs/design/fair_queue.md.
+ * The order between clients. A waiter takes a ticket at one node, the same for all clients. It
+ * waits for the end of the ticket before its own. The first waiter waits for the end of the lock.
+ * See docs/design/fair_queue.md.
  *
  * Of the waiters of one client for one resource, only the leader takes a ticket. Without a queue, a
  * waiter waits for the end of the lock in no order.
@@ -107,7 +107,7 @@ private:
     void enter(operation& op, stage at, unsigned node);
     void end_wait(operation& op) noexcept;
 
-    // What a waiter waits for.
+    // Notifications and polls.
     void watch(operation& op) noexcept;
     void wait_without_notification(operation& op) noexcept;
     void watch_without_ticket(operation& op);

@@ -40,7 +40,7 @@ private:
     static constexpr std::size_t most = 8192;
 
     boost::unordered_flat_map<std::uint64_t, use> uses_;
-    /// In place of one for which there was no memory.
+    /// The use that `note` returns if there is no memory for a new one.
     use forgotten_;
 };
 

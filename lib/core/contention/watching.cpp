@@ -218,12 +218,13 @@ instant fair_queue::end_of_watch(const operation& op) noexcept
 }
 
 /// How long a waiter finds the lock free, and the queue before its ticket unchanged, until it takes
-/// the waiters before it for dead. A waiter far from the nodes needs this time for an attempt. A
-/// waiter that made an attempt in vain waits longer, since the lock may be held at other nodes.
+/// the waiters before it for dead. A waiter far from the nodes needs this time for an attempt, and
+/// one without notifications until its next attempt. A waiter that made an attempt in vain waits
+/// longer, since the lock may be held at other nodes.
 nanos fair_queue::idle_time(const operation& op) const noexcept
 {
-    const nanos usual =
-        std::max<nanos>(3 * settings_.node_timeout, settings_.max_poll_interval / 4);
+    const nanos usual = std::max<nanos>(
+        {3 * settings_.node_timeout, settings_.max_poll_interval / 4, settings_.backoff_max});
     return op.wait.found_free ? usual_longest_poll : std::min(usual, usual_longest_poll);
 }
 

@@ -761,6 +761,23 @@ TEST_CASE("a waiter with a long node timeout gives those before it as long for a
     CHECK(c.held != nullptr);
 }
 
+TEST_CASE("a waiter gives those without notifications before it the time of a back-off",
+          "[core][fair_queue]")
+{
+    queue_world w{{.node_timeout = 10ms,
+                   .backoff_max = 400ms,
+                   .release_notifications = false,
+                   .max_poll_interval = 100ms}};
+    w.join(ticket_a);
+    (void)w.acquire("r", {.timeout = 60s});
+    w.advance(3 * round_trip);
+    w.give_back_all();
+    w.advance(400ms);
+    CHECK(w.calls_of(resp::queue_script, "1") == 0);
+    w.advance(200ms);
+    CHECK(w.calls_of(resp::queue_script, "1") == 1);
+}
+
 TEST_CASE("a waiter that made an attempt in vain waits for the ticket before its own to end",
           "[core][fair_queue]")
 {
